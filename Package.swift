@@ -1,0 +1,66 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings shared by every Swift target in the package.
+let swiftSettings: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+let package = Package(
+    name: "hklog",
+    products: [
+        .library(name: "HKLog", targets: ["HKLog"]),
+        .library(name: "HKLogJSONLines", targets: ["HKLogJSONLines"]),
+        .library(name: "HKLogAppleHealth", targets: ["HKLogAppleHealth"]),
+        .executable(name: "hklog", targets: ["HKLogCommand"]),
+        .executable(name: "hklog-benchmarks", targets: ["HKLogBenchmarks"]),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .systemLibrary(
+            name: "CZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"]), .brew(["libzip"])]),
+        .target(name: "CHKLogShims"),
+        .target(
+            name: "HKLogFormat", dependencies: ["CHKLogShims", "CLZ4"], swiftSettings: swiftSettings),
+        .target(
+            name: "HKLog", dependencies: ["HKLogFormat", "CHKLogShims"], swiftSettings: swiftSettings),
+        .target(name: "HKLogJSONLines", dependencies: ["HKLog"], swiftSettings: swiftSettings),
+        .target(name: "HKLogAppleHealth", dependencies: ["HKLog", "CZip"], swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "HKLogCommand",
+            dependencies: ["HKLog", "HKLogJSONLines", "HKLogAppleHealth"],
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "HKLogBenchmarks",
+            dependencies: ["HKLogFormat", "HKLog", "HKLogJSONLines", "HKLogAppleHealth"],
+            path: "Benchmarks/HKLogBenchmarks", swiftSettings: swiftSettings),
+        .target(
+            name: "HKLogTestSupport", dependencies: ["HKLogFormat", "HKLog"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "HKLogTests", dependencies: ["HKLog", "HKLogFormat", "HKLogTestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "HKLogJSONLinesTests", dependencies: ["HKLogJSONLines", "HKLog", "HKLogTestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "HKLogAppleHealthTests",
+            dependencies: ["HKLogAppleHealth", "HKLog", "HKLogTestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "HKLogCommandTests", dependencies: ["HKLogTestSupport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "RepositoryTests", dependencies: ["HKLogTestSupport"], swiftSettings: swiftSettings),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)
