@@ -27,7 +27,8 @@ let package = Package(
             name: "CZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"]), .brew(["libzip"])]),
         .target(name: "CHKLogShims"),
         .target(
-            name: "HKLogFormat", dependencies: ["CHKLogShims", "CLZ4"], swiftSettings: swiftSettings),
+            name: "HKLogFormat", dependencies: ["CHKLogShims", "CLZ4"], swiftSettings: swiftSettings,
+            linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
         .target(
             name: "HKLog", dependencies: ["HKLogFormat", "CHKLogShims"], swiftSettings: swiftSettings),
         .target(name: "HKLogJSONLines", dependencies: ["HKLog"], swiftSettings: swiftSettings),
