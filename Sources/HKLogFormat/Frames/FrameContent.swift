@@ -27,10 +27,12 @@ package struct RawUUID: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// A 128-bit content digest, as two words.
+@usableFromInline
 package struct RawDigest: Hashable, Sendable, BitwiseCopyable {
-    package var low: UInt64
-    package var high: UInt64
+    @usableFromInline package var low: UInt64
+    @usableFromInline package var high: UInt64
 
+    @inlinable
     package init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
