@@ -45,16 +45,16 @@ extension StatisticsKernel {
     /// The bucket of all sources together, each stretch of time counting only for the source that comes first
     /// in priority; `nil` when no sample touches it.
     ///
-    /// - Complexity: O(*n*) for one source or for samples in the order of their starts of which none is covered; else
-    ///   O(*n* log *n*).
+    /// - Complexity: O(*n*) for one source, or for samples in the order of their starts of which none is
+    ///   covered; else O(*n* log *n*).
     package mutating func cumulativeBucket(of samples: Span<KernelSample>, in bucket: Range<Int64>)
         -> CumulativeBucket?
     {
         let window = BucketWindow(bucket)
         switch addUncovered(samples, in: window, detectingCovers: true) {
-        case .none: return nil
-        case .some(let count):
-            if let count { return CumulativeBucket(sum: sum.value, count: count) }
+        case .noSample: return nil
+        case .bucket(let bucket): return bucket
+        case .mayBeCovered: break
         }
         sweep.run(samples, in: window)
         sum.removeAll()
@@ -84,9 +84,8 @@ extension StatisticsKernel {
         for position in bounds.indices.dropLast() {
             let range = bounds[position]..<bounds[position + 1]
             let part = own.span.extracting(range)
-            if let count = addUncovered(part, in: window, detectingCovers: false) ?? nil {
-                results.append(
-                    SourceResult(rank: part[0].rank, bucket: CumulativeBucket(sum: sum.value, count: count)))
+            if case .bucket(let bucket) = addUncovered(part, in: window, detectingCovers: false) {
+                results.append(SourceResult(rank: part[0].rank, bucket: bucket))
             }
         }
         return results
@@ -128,12 +127,17 @@ extension StatisticsKernel {
                 outOf: UInt64(bitPattern: sample.end &- sample.start))
     }
 
-    /// Sums the samples into `sum` as if nothing were covered, and gives their number: `nil` when none
-    /// touches the window, and `.some(nil)` when one may be covered, so that the sum is not what was asked
-    /// for.
+    private enum UncoveredSum {
+        case noSample
+        case bucket(CumulativeBucket)
+        /// One sample may cover another, so that the sum is not what was asked for.
+        case mayBeCovered
+    }
+
+    /// Sums the samples as if nothing were covered.
     private mutating func addUncovered(
         _ samples: Span<KernelSample>, in window: BucketWindow, detectingCovers: Bool
-    ) -> UInt64?? {
+    ) -> UncoveredSum {
         sum.removeAll()
         var fixed = FixedSum()
         var count: UInt64 = 0
@@ -147,7 +151,7 @@ extension StatisticsKernel {
             let start = max(sample.start, window.lower)
             let end = isPoint ? start &+ 1 : min(sample.end, window.upper)
             if detectingCovers, meetings.hasMeeting(start: start, end: end, rank: sample.rank) {
-                return .some(nil)
+                return .mayBeCovered
             }
             let part =
                 isPoint
@@ -160,7 +164,7 @@ extension StatisticsKernel {
             }
         }
         sum.add(fixed)
-        return count == 0 ? .none : .some(count)
+        return count == 0 ? .noSample : .bucket(CumulativeBucket(sum: sum.value, count: count))
     }
 }
 

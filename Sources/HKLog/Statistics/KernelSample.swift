@@ -7,7 +7,7 @@ package struct KernelSample: BitwiseCopyable, Sendable, Equatable {
     package var start: Int64
     /// When it ended; one before `start` counts as `start`.
     package var end: Int64
-    /// The value in the type's canonical unit.
+    /// The value in the type's canonical unit; finite.
     package var value: Double
     /// How many measurements it stands for; 0 counts as 1.
     package var measurementCount: UInt64
