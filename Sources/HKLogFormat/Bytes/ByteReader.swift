@@ -1,4 +1,6 @@
-/// Reads a frame's unpacked part from front to back. Every read is checked against the end.
+/// Reads a frame's unpacked part from front to back.
+///
+/// Every read is checked against the end.
 ///
 /// Sound: made only over memory that outlives it (the decoder's scratch) and that has `padding` readable bytes
 /// after the end, so that eight bytes may be loaded at any offset that has been checked.

@@ -11,7 +11,9 @@ enum LZ4Block {
     /// The most bytes that a block of `byteCount` bytes may pack to.
     static func packedByteCountLimit(_ byteCount: Int) -> Int { byteCount + byteCount / 255 + 16 }
 
-    /// Packs `source` into `target`. Returns the packed size, or 0 where it does not fit.
+    /// Packs `source` into `target`.
+    ///
+    /// Returns the packed size, or 0 where it does not fit.
     static func pack(_ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
         guard source.count > 0, source.count <= Int(Int32.max) / 2, target.count > 0,
             let sourceBase = source.baseAddress, let targetBase = target.baseAddress
@@ -30,7 +32,9 @@ enum LZ4Block {
         #endif
     }
 
-    /// Unpacks `source`; true when it fills `target` to the last byte. Never writes past it.
+    /// Unpacks `source`; true when it fills `target` to the last byte.
+    ///
+    /// Never writes past it.
     static func unpack(_ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Bool {
         guard source.count > 0, source.count <= Int(Int32.max), target.count > 0,
             target.count <= Int(Int32.max), let sourceBase = source.baseAddress,

@@ -29,13 +29,16 @@ struct ColumnEncoder: Sendable {
         }
     }
 
-    /// Appends a column. See `ColumnFormat`.
+    /// Appends a column.
+    ///
+    /// See `ColumnFormat`.
     mutating func encode(_ values: UnsafeBufferPointer<Int64>, into output: inout [UInt8]) {
         guard let first = unsafe values.first else { return }
         var minimum = first
         var maximum = first
         var zeroCount = 0
-        for unsafevalue in unsafe values {
+        for index in 0..<values.count {
+            let value = unsafe values[index]
             minimum = min(minimum, value)
             maximum = max(maximum, value)
             zeroCount &+= value == 0 ? 1 : 0
@@ -57,7 +60,8 @@ struct ColumnEncoder: Sendable {
         var minimum = first
         var maximum = first
         var zeroCount = 0
-        for unsafevalue in unsafe values {
+        for index in 0..<values.count {
+            let value = unsafe values[index]
             minimum = min(minimum, value)
             maximum = max(maximum, value)
             zeroCount &+= value == 0 ? 1 : 0
@@ -67,7 +71,9 @@ struct ColumnEncoder: Sendable {
         return unsafe choosePlan(values, minimum: minimum, maximum: maximum, zeroCount: zeroCount).bitCount
     }
 
-    /// Compares the forms that may pay off. Leaves the packed values of the best one in `work`.
+    /// Compares the forms that may pay off.
+    ///
+    /// Leaves the packed values of the best one in `work`.
     private mutating func choosePlan(
         _ values: UnsafeBufferPointer<Int64>, minimum: Int64, maximum: Int64, zeroCount: Int
     ) -> Plan {
@@ -83,7 +89,8 @@ struct ColumnEncoder: Sendable {
             let stored = unsafe collectNonzero(values)
             var (low, high) = (Int64.max, Int64.min)
             unsafe nonzero.withUnsafeBufferPointerOfFirst(stored) { nonzero in
-                for unsafevalue in unsafe nonzero {
+                for index in 0..<nonzero.count {
+                    let value = unsafe nonzero[index]
                     low = min(low, value)
                     high = max(high, value)
                 }
@@ -127,7 +134,8 @@ struct ColumnEncoder: Sendable {
         if nonzero.count < values.count { nonzero = [Int64](repeating: 0, count: values.count) }
         return unsafe nonzero.withUnsafeMutableBufferPointer { nonzero in
             var stored = 0
-            for unsafevalue in unsafe values {
+            for index in 0..<values.count {
+                let value = unsafe values[index]
                 unsafe nonzero[stored] = value
                 stored &+= value == 0 ? 0 : 1
                 if stored == nonzero.count { break }
@@ -254,7 +262,8 @@ struct ColumnEncoder: Sendable {
 
     private func writeBitmap(_ values: UnsafeBufferPointer<Int64>, into output: inout [UInt8]) {
         var bits: UInt8 = 0
-        for unsafe(index, value) in unsafe values.enumerated() {
+        for index in 0..<values.count {
+            let value = unsafe values[index]
             if value != 0 { bits |= 1 &<< UInt8(truncatingIfNeeded: index & 7) }
             if index & 7 == 7 {
                 output.append(bits)

@@ -1,4 +1,6 @@
-/// The form of a column of signed 64-bit integers. See `docs/format.md`, "Integer columns".
+/// The form of a column of signed 64-bit integers.
+///
+/// See `docs/format.md`, "Integer columns".
 ///
 ///     control <u8> | [options <u8>] | base <signed varint> | [stride <varint>] | [bitmap] | low bits
 ///         | [unary byte count <varint> | unary bits] | [exceptions]

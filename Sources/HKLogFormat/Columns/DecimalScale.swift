@@ -4,7 +4,9 @@
 enum DecimalScale {
     static let limit = 9
 
-    /// 10 to the power of `scale`, which must be 0 to `limit`. Exact as a double.
+    /// 10 to the power of `scale`, which must be 0 to `limit`.
+    ///
+    /// Exact as a double.
     static func power(_ scale: Int) -> Double {
         let powers: [10 of Double] = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
         return powers[scale]
@@ -15,7 +17,9 @@ enum DecimalScale {
     /// Below this the rounder is right.
     private static let magnitudeLimit = 2_251_799_813_685_248.0
 
-    /// Finds the smallest scale at which all `bits` are integers and writes these. Returns nil where none is.
+    /// Finds the smallest scale at which all `bits` are integers and writes these.
+    ///
+    /// Returns nil where none is.
     static func scale(
         _ bits: UnsafeBufferPointer<Int64>, into integers: UnsafeMutableBufferPointer<Int64>
     ) -> Int? {

@@ -32,7 +32,8 @@ struct Stride {
         var divisor: UInt64 = 0
         var stride = Stride(1)
         let isSigned = base == 0
-        for unsafevalue in unsafe values {
+        for index in 0..<values.count {
+            let value = unsafe values[index]
             let difference = isSigned ? value.magnitude : UInt64(bitPattern: value &- base)
             if divisor != 0 && stride.divides(difference) { continue }
             divisor = greatestCommonDivisor(divisor, difference)

@@ -1,5 +1,7 @@
 /// Anchors that count, such as `a-000123` and `a-000124`: the same text but for the number at the end, and of
-/// the same length. Stored as the difference of the numbers.
+/// the same length.
+///
+/// Stored as the difference of the numbers.
 enum AnchorStep {
     /// More digits would not fit an `Int64`.
     private static let digitLimit = 18
@@ -20,7 +22,9 @@ enum AnchorStep {
         return number
     }
 
-    /// The step from `reference` to `text`, or nil where the two differ otherwise. Never 0.
+    /// The step from `reference` to `text`, or nil where the two differ otherwise.
+    ///
+    /// Never 0.
     static func step(from reference: [UInt8], to text: [UInt8]) -> Int64? {
         guard text.count == reference.count else { return nil }
         let digits = digitCount(reference)

@@ -147,7 +147,9 @@ struct BatchColumnsDecoder: Sendable {
         }
     }
 
-    /// Reads the columns that say how anchors are stored. Returns how many are stored as text.
+    /// Reads the columns that say how anchors are stored.
+    ///
+    /// Returns how many are stored as text.
     private mutating func readTextColumns(
         _ reader: inout ByteReader, _ previousCount: Int, _ anchorCount: Int
     ) throws(CodecError) -> Int {

@@ -1,4 +1,6 @@
-/// Writes the batches' own fields as columns. See `docs/format.md`, "Batches".
+/// Writes the batches' own fields as columns.
+///
+/// See `docs/format.md`, "Batches".
 ///
 /// A number that follows from the batch before, in the stream or in the log, is stored as 0, so that a thousand
 /// batches of one sample cost little beyond digest and nonce.
@@ -19,12 +21,16 @@ struct BatchColumnsEncoder: Sendable {
     private var middles: [UInt8] = []
     private var names: [[UInt8]] = []
 
-    /// The stream of each batch, as numbered in the frame. Filled by `encode`, used for the order of rows.
+    /// The stream of each batch, as numbered in the frame.
+    ///
+    /// Filled by `encode`, used for the order of rows.
     var streams: [Int64] { streamColumn }
     /// How many streams the frame has.
     var streamCount: Int { names.count }
 
-    /// Appends the section. Returns how many bytes of anchors a reader makes of it.
+    /// Appends the section.
+    ///
+    /// Returns how many bytes of anchors a reader makes of it.
     mutating func encode(
         _ batches: [BatchEntry], firstAnchor: UInt64, sharing: Bool, _ columns: inout ColumnEncoder,
         into output: inout [UInt8]

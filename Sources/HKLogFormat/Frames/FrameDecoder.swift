@@ -1,4 +1,6 @@
-/// Turns the stored bytes of a frame back into its content. Keeps its work memory between frames.
+/// Turns the stored bytes of a frame back into its content.
+///
+/// Keeps its work memory between frames.
 ///
 /// Nothing is believed before it has been checked: the checksum first, then each length against the bytes that
 /// are there, so that no bytes make it trap or take memory out of proportion to their count.
@@ -10,14 +12,17 @@ package struct FrameDecoder: Sendable {
 
     package init() {}
 
-    /// Whether `stored` are the bytes that `header` was made for. Costs one pass and no memory.
+    /// Whether `stored` are the bytes that `header` was made for.
+    ///
+    /// Costs one pass and no memory.
     package static func checkStored(_ header: FrameHeader, _ stored: UnsafeRawBufferPointer) -> Bool {
         unsafe UInt64(stored.count) == header.storedByteCount
             && Checksum.crc32c(stored) == header.storedChecksum
     }
 
-    /// Decodes one frame. `content` is overwritten; its arrays keep their memory. After an error it holds
-    /// something unspecified.
+    /// Decodes one frame.
+    ///
+    /// `content` is overwritten; its arrays keep their memory. After an error it holds something unspecified.
     ///
     /// `header` must come from `FrameHeader.read`, which has checked its bounds; they are checked again here.
     package mutating func decode(

@@ -1,4 +1,6 @@
-/// Turns content into the bytes of a frame. Keeps its work memory between frames.
+/// Turns content into the bytes of a frame.
+///
+/// Keeps its work memory between frames.
 ///
 /// The stored bytes are a plain part (uuids, digests, nonces: random, so never compressed) and a rest, one LZ4
 /// block where that pays off. See `docs/format.md`, "Stored bytes".
@@ -81,7 +83,9 @@ package struct FrameEncoder: Sendable {
 
     private var headerBytes: [UInt8] = []
 
-    /// Fills `rest`. Returns how many bytes of text a reader makes of it.
+    /// Fills `rest`.
+    ///
+    /// Returns how many bytes of text a reader makes of it.
     private mutating func encodeRest(
         _ content: FrameContent, firstAnchor: UInt64, sharing: Bool
     ) throws(CodecError) -> Int {

@@ -15,7 +15,9 @@ package typealias FrameHeaderVerdict = HeaderVerdict<FrameHeader>
 package typealias SegmentHeaderVerdict = HeaderVerdict<SegmentHeader>
 
 /// What frame and segment headers have in common: magic at 0, version at 4, and at 8 a CRC32C over all other
-/// bytes of the header. These three places stay in every later version.
+/// bytes of the header.
+///
+/// These three places stay in every later version.
 enum HeaderBytes {
     static let versionOffset = 4
     static let checksumOffset = 8

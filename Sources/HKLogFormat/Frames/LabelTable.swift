@@ -18,7 +18,9 @@ struct LabelTableEncoder: Sendable {
     /// Sharing less costs more than it saves.
     private static let leastShared = 3
 
-    /// Appends the shapes that have a number of 0 or more. Returns the byte count of all labels.
+    /// Appends the shapes that have a number of 0 or more.
+    ///
+    /// Returns the byte count of all labels.
     mutating func encode(
         _ shapes: [RowShape], shapeNumbers: [Int32], sharing: Bool, _ columns: inout ColumnEncoder,
         into output: inout [UInt8]

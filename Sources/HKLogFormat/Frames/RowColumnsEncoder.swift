@@ -1,4 +1,6 @@
-/// Writes the rows: shapes, flags, extras, the order of the runs, and a run of columns for each group of shapes.
+/// Writes the rows: shapes, flags, extras, the order of the runs, and a run of columns for each group of
+/// shapes.
+///
 /// See `docs/format.md`, "Rows".
 struct RowColumnsEncoder: Sendable {
     private var labels = LabelTableEncoder()
@@ -27,7 +29,9 @@ struct RowColumnsEncoder: Sendable {
         var next = 0
     }
 
-    /// Appends the section. Returns how many bytes of labels a reader makes of it.
+    /// Appends the section.
+    ///
+    /// Returns how many bytes of labels a reader makes of it.
     mutating func encode(
         _ content: FrameContent, sharing: Bool, _ columns: inout ColumnEncoder, into output: inout [UInt8]
     ) -> Int {
@@ -155,7 +159,9 @@ struct RowColumnsEncoder: Sendable {
         }
     }
 
-    /// Whether each run's rows stand together. Then `firstRow` of each run says where.
+    /// Whether each run's rows stand together.
+    ///
+    /// Then `firstRow` of each run says where.
     private mutating func findOrder(_ rows: RowColumns) -> Bool {
         guard runs.count > 1 else { return true }
         var last: Int32 = -1
@@ -213,7 +219,9 @@ struct RowColumnsEncoder: Sendable {
         }
     }
 
-    /// The run of each stream, where each stream's rows are all of one run. Streams are numbered as they come.
+    /// The run of each stream, where each stream's rows are all of one run.
+    ///
+    /// Streams are numbered as they come.
     private func runsByStream(_ content: FrameContent) -> [Int64]? {
         guard content.batches.count > 1 else { return nil }
         var ids: [[UInt8]: Int] = [:]
@@ -359,7 +367,9 @@ struct RowColumnsEncoder: Sendable {
         run.shapes.first.map { rows.shapes[Int($0)].valueKind == .double } ?? false
     }
 
-    /// How the values are written. The scaled ones are left in `scaled`.
+    /// How the values are written.
+    ///
+    /// The scaled ones are left in `scaled`.
     private mutating func chooseValues(_ count: Int, isDouble: Bool) -> (encoding: UInt8, areScaled: Bool) {
         var bits: Int64 = 0
         unsafe values.withUnsafeBufferPointer { values in

@@ -1,4 +1,6 @@
-/// The first bytes of a segment file. See `docs/format.md`, "Segment header".
+/// The first bytes of a segment file.
+///
+/// See `docs/format.md`, "Segment header".
 ///
 /// Names the store and the segment before, so that a missing or foreign file is found from headers alone.
 package struct SegmentHeader: Equatable, Sendable {
@@ -11,7 +13,9 @@ package struct SegmentHeader: Equatable, Sendable {
     /// Stands for "there is no segment before".
     package static let noPrevious = UInt64.max
 
-    /// The store's id. Its first eight bytes are the `storeTag` of every frame.
+    /// The store's id.
+    ///
+    /// Its first eight bytes are the `storeTag` of every frame.
     package var storeID = RawUUID(first: 0, second: 0)
     /// How many batches stand in the log before this segment.
     package var firstAnchor: UInt64 = 0

@@ -34,7 +34,9 @@ enum SharedText {
         return length
     }
 
-    /// Puts a text together again. The lengths come from the file and are checked here.
+    /// Puts a text together again.
+    ///
+    /// The lengths come from the file and are checked here.
     static func join(
         prefixOf first: [UInt8], _ prefixCount: Int64, _ middle: ArraySlice<UInt8>, suffixOf last: [UInt8],
         _ suffixCount: Int64, _ budget: inout TextBudget
