@@ -1,7 +1,7 @@
 package import HKLogFormat
 
 /// What a repair has done.
-package struct RepairReport: Equatable, Sendable {
+package struct LogRepairReport: Equatable, Sendable {
     /// Batches that are lost; recorded in the log, so that later ones keep their anchors.
     package var gaps: [Range<UInt64>] = []
     /// Files in which bytes were set aside, from the store on.
@@ -25,9 +25,9 @@ extension LogFiles {
     /// checkpoints that cover a gap are the caller's to set aside.
     package func repair(
         settings: (RawUUID) throws(HKLogError) -> StoreManifest
-    ) throws(HKLogError) -> RepairReport {
+    ) throws(HKLogError) -> LogRepairReport {
         let lock = try StoreLock(self)
-        var report = RepairReport()
+        var report = LogRepairReport()
         do throws(HKLogError) {
             try settle()
         } catch {
@@ -52,7 +52,7 @@ extension LogFiles {
 
     /// Without a readable record, the new segments of a switch take their places, and what they replace is
     /// recognised by what stands in it.
-    private func settleWithoutRecord(_ report: inout RepairReport) throws(HKLogError) {
+    private func settleWithoutRecord(_ report: inout LogRepairReport) throws(HKLogError) {
         do throws(SystemError) {
             for name in try layer.names(in: log).sorted() where SwitchRecord.isTemporaryName(name) {
                 try layer.rename(path(name), to: path(name.prefix(20) + Self.segmentSuffix))
@@ -65,7 +65,7 @@ extension LogFiles {
     }
 
     private func repairedManifest(
-        _ settings: (RawUUID) throws(HKLogError) -> StoreManifest, _ report: inout RepairReport
+        _ settings: (RawUUID) throws(HKLogError) -> StoreManifest, _ report: inout LogRepairReport
     ) throws(HKLogError) -> StoreManifest {
         do throws(HKLogError) {
             return try readManifest()
@@ -109,7 +109,7 @@ extension LogFiles {
         return counts.max { ($0.value, $0.key.first, $0.key.second) < ($1.value, $1.key.first, $1.key.second) }?.key
     }
 
-    private func repairSegments(_ manifest: StoreManifest, _ report: inout RepairReport) throws(HKLogError) {
+    private func repairSegments(_ manifest: StoreManifest, _ report: inout LogRepairReport) throws(HKLogError) {
         var plan = RepairPlan(self, storeID: manifest.storeID)
         do throws(SystemError) {
             try plan.collect()
