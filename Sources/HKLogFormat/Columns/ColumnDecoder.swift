@@ -17,7 +17,7 @@ extension ByteReader {
         guard isPlanes || Int(width) <= ColumnFormat.widthLimit else { throw .malformed }
         let hasHighs = control & ColumnFormat.hasHighs != 0
         let hasExceptions = options & ColumnFormat.optionExceptions != 0
-        guard !(isPlanes && (hasHighs || hasExceptions)) else { throw .malformed }
+        guard !(isPlanes && hasHighs), hasHighs || !hasExceptions else { throw .malformed }
         if control & ~ColumnFormat.hasOptions == 0 && options == 0 {
             unsafe values.withUnsafeMutableBufferPointer { values in
                 for index in 0..<count { unsafe values[index] = base }
