@@ -90,7 +90,9 @@ extension BatchDecoder {
     private mutating func readSample(_ cursor: inout JSONCursor) throws(JSONFault) {
         forgetTokensIfFull()
         cursor.skipWhiteSpace()
-        guard cursor.next == UInt8(ascii: "{") else { throw JSONFault(at: cursor.position, "a sample object") }
+        guard cursor.next == UInt8(ascii: "{") else {
+            throw JSONFault(at: cursor.position, "a sample object")
+        }
         var sample = PendingSample(position: cursor.position)
         cursor.position += 1
         var hasMember = !cursor.take(UInt8(ascii: "}"))
@@ -103,10 +105,14 @@ extension BatchDecoder {
     }
 
     @inline(__always)
-    private func readSampleField(_ cursor: inout JSONCursor, seen: inout UInt16) throws(JSONFault) -> SampleField {
+    private func readSampleField(_ cursor: inout JSONCursor, seen: inout UInt16) throws(JSONFault)
+        -> SampleField
+    {
         let token = try cursor.readString("a key")
         let word = token.hasEscapes ? try escapedWord(token, &cursor) : keyWord(token, cursor)
-        guard let field = SampleField(rawValue: word) else { throw cursor.unknownField(token, of: "a sample") }
+        guard let field = SampleField(rawValue: word) else {
+            throw cursor.unknownField(token, of: "a sample")
+        }
         guard seen & field.bit == 0 else { throw cursor.repeatedField(token) }
         seen |= field.bit
         if cursor.next == UInt8(ascii: ":") {
@@ -131,7 +137,8 @@ extension BatchDecoder {
         return word
     }
 
-    private func escapedWord(_ token: JSONStringToken, _ cursor: inout JSONCursor) throws(JSONFault) -> UInt64 {
+    private func escapedWord(_ token: JSONStringToken, _ cursor: inout JSONCursor) throws(JSONFault) -> UInt64
+    {
         guard token.byteCount <= 8 else { return 0 }
         var text: [UInt8] = []
         try cursor.appendText(of: token, to: &text)
@@ -219,7 +226,8 @@ extension BatchDecoder {
             } catch {
                 throw error.inside(field)
             }
-            if !token.hasEscapes, let date = DateText.parse(cursor.bytes.extracting(token.start..<token.end)) {
+            if !token.hasEscapes, let date = DateText.parse(cursor.bytes.extracting(token.start..<token.end))
+            {
                 return date
             }
             if let date = try escapedDate(token, &cursor) { return date }
@@ -230,14 +238,18 @@ extension BatchDecoder {
             } catch {
                 throw error.inside(field)
             }
-            if let date = DateText.parseSeconds(cursor.bytes.extracting(token.start..<token.end)) { return date }
+            if let date = DateText.parseSeconds(cursor.bytes.extracting(token.start..<token.end)) {
+                return date
+            }
         }
         throw JSONFault(
             at: start, in: field,
-            "a date in the years 1 to 9999: RFC 3339 with offset, '2026-03-01 08:00:00 +0900', or seconds since 1970")
+            "a date in the years 1 to 9999: RFC 3339 with offset, '2026-03-01 08:00:00 +0900', or seconds since 1970"
+        )
     }
 
-    private func escapedDate(_ token: JSONStringToken, _ cursor: inout JSONCursor) throws(JSONFault) -> Int64? {
+    private func escapedDate(_ token: JSONStringToken, _ cursor: inout JSONCursor) throws(JSONFault) -> Int64?
+    {
         guard token.hasEscapes, token.byteCount <= 64 else { return nil }
         var text: [UInt8] = []
         try cursor.appendText(of: token, to: &text)
@@ -250,7 +262,9 @@ extension BatchDecoder {
             if startsNumber(cursor.next) { return .number(try cursor.scanNumber()) }
             if cursor.next == UInt8(ascii: "\"") {
                 let token = try cursor.scanString()
-                guard kept || token.byteCount <= JSONLimits.stringByteCount else { throw .stringTooLong(token) }
+                guard kept || token.byteCount <= JSONLimits.stringByteCount else {
+                    throw .stringTooLong(token)
+                }
                 return .text(token)
             }
             throw JSONFault(at: cursor.position, "a number, or text that is one")
@@ -312,9 +326,14 @@ extension BatchDecoder {
     // MARK: - The whole sample
 
     @inline(__always)
-    private mutating func finish(_ sample: inout PendingSample, _ cursor: inout JSONCursor) throws(JSONFault) {
-        guard sample.hasUUID else { throw JSONFault(at: sample.position, in: "uuid", "a uuid (it is required)") }
-        guard sample.hasStart else { throw JSONFault(at: sample.position, in: "start", "a date (it is required)") }
+    private mutating func finish(_ sample: inout PendingSample, _ cursor: inout JSONCursor) throws(JSONFault)
+    {
+        guard sample.hasUUID else {
+            throw JSONFault(at: sample.position, in: "uuid", "a uuid (it is required)")
+        }
+        guard sample.hasStart else {
+            throw JSONFault(at: sample.position, in: "start", "a date (it is required)")
+        }
         if sample.hasEnd, sample.end < sample.start {
             throw JSONFault(at: sample.endPosition, in: "end", "an end that is not before the start")
         }
@@ -375,7 +394,8 @@ extension BatchDecoder {
     }
 
     @inline(__always)
-    private mutating func shapeID(of sample: PendingSample, _ kind: RowValueKind) throws(JSONFault) -> UInt32 {
+    private mutating func shapeID(of sample: PendingSample, _ kind: RowValueKind) throws(JSONFault) -> UInt32
+    {
         let key =
             UInt64(kind.rawValue) | UInt64(sample.type &+ 1) << 2 | UInt64(sample.unit &+ 1) << 17
             | UInt64(sample.source &+ 1) << 32 | UInt64(sample.device &+ 1) << 47
@@ -392,7 +412,9 @@ extension BatchDecoder {
     }
 
     /// Makes the shape that a sample is the first of in its batch to have, after the checks of its texts.
-    private mutating func makeShape(of sample: PendingSample, _ kind: RowValueKind) throws(JSONFault) -> UInt32 {
+    private mutating func makeShape(of sample: PendingSample, _ kind: RowValueKind) throws(JSONFault)
+        -> UInt32
+    {
         let type = types.values[sample.type]
         let unit = sample.unit < 0 ? nil : units.values[sample.unit]
         let source = sample.source < 0 ? nil : sources.values[sample.source]

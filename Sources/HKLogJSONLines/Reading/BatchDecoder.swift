@@ -111,7 +111,8 @@ public struct BatchDecoder {
     // MARK: - The batch
 
     private static let fieldNames = FieldNames([
-        "stream", "type", "previousAnchor", "anchor", "snapshot", "confirmDeletions", "epoch", "seq", "deleted",
+        "stream", "type", "previousAnchor", "anchor", "snapshot", "confirmDeletions", "epoch", "seq",
+        "deleted",
         "added", "digest", "kept", "logAnchor", "logCheck", "gap",
     ])
 
@@ -295,7 +296,8 @@ public struct BatchDecoder {
         return token
     }
 
-    private mutating func readAnchor(_ cursor: inout JSONCursor, _ field: String) throws(JSONFault) -> String {
+    private mutating func readAnchor(_ cursor: inout JSONCursor, _ field: String) throws(JSONFault) -> String
+    {
         let token = try readStringToken(&cursor, field, "a string")
         guard token.byteCount <= JSONLimits.anchorByteCount else {
             throw JSONFault(at: token.start - 1, in: field, "an anchor of at most 64 KiB")

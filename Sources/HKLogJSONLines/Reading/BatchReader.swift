@@ -51,7 +51,8 @@ public struct BatchReader {
                 return nil
             case .lineTooLong:
                 let fault = JSONFault(
-                    at: lines.lineByteCountLimit, "a line of at most \(lines.lineByteCountLimit) bytes (--max-line)")
+                    at: lines.lineByteCountLimit,
+                    "a line of at most \(lines.lineByteCountLimit) bytes (--max-line)")
                 return .rejected(BatchError(fault, lineNumber: lines.lineNumber))
             case .line:
                 do throws(BatchError) {

@@ -26,7 +26,8 @@ extension JSONCursor {
     /// Reads a key and the colon after it, up to the value; gives the number of its name.
     ///
     /// `seen` collects the names, one bit each; a name that stands twice or is none of `names` throws.
-    mutating func readField(_ names: FieldNames, seen: inout UInt64, of what: String) throws(JSONFault) -> Int {
+    mutating func readField(_ names: FieldNames, seen: inout UInt64, of what: String) throws(JSONFault) -> Int
+    {
         let token = try readString("a key")
         var unescaped: [UInt8] = []
         var found: Int?

@@ -57,20 +57,18 @@ struct JSONCopier {
             switch cursor.next {
             case UInt8(ascii: "{"):
                 try open(isObject: true, &cursor, depth: depth)
-                if cursor.take(UInt8(ascii: "}")) {
-                    close()
-                } else {
+                guard cursor.take(UInt8(ascii: "}")) else {
                     try copyKey(&cursor, checksLength: checksLength)
                     continue
                 }
+                close()
             case UInt8(ascii: "["):
                 try open(isObject: false, &cursor, depth: depth)
                 cursor.skipWhiteSpace()
-                if cursor.take(UInt8(ascii: "]")) {
-                    close()
-                } else {
+                guard cursor.take(UInt8(ascii: "]")) else {
                     continue
                 }
+                close()
             case UInt8(ascii: "\""):
                 let token = try cursor.scanString()
                 try check(token, checksLength)

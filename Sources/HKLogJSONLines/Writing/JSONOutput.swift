@@ -21,7 +21,9 @@ package enum JSONOutput {
         var index = 0
         let cursor = JSONCursor(text)
         while index < text.count {
-            if index + 8 <= text.count, JSONCursor.bytesOfNote(in: cursor.word(at: index) | deletes(cursor, index)) == 0 {
+            if index + 8 <= text.count,
+                JSONCursor.bytesOfNote(in: cursor.word(at: index) | deletes(cursor, index)) == 0
+            {
                 index += 8
                 continue
             }
@@ -92,12 +94,15 @@ package enum JSONOutput {
         }
     }
 
-    private static func appendUnicodeEscape(_ text: Span<UInt8>, _ range: Range<Int>, to output: inout [UInt8]) {
+    private static func appendUnicodeEscape(
+        _ text: Span<UInt8>, _ range: Range<Int>, to output: inout [UInt8]
+    ) {
         var scalar = UInt16(text[range.lowerBound])
         switch range.count {
         case 2: scalar = (scalar & 0x1F) << 6 | UInt16(text[range.lowerBound + 1] & 0x3F)
         case 3:
-            scalar = (scalar & 0x0F) << 12 | UInt16(text[range.lowerBound + 1] & 0x3F) << 6
+            scalar =
+                (scalar & 0x0F) << 12 | UInt16(text[range.lowerBound + 1] & 0x3F) << 6
                 | UInt16(text[range.lowerBound + 2] & 0x3F)
         default: break
         }
