@@ -135,7 +135,7 @@ import Testing
             ).added.first)
         #expect(
             sample.metadata?.text == """
-                {"a":[1,2.50,-0,1E400,18446744073709551616],"bA/":"ä😀\\n\\u001f\u{7f}","c":{},"d":[],"e":null}
+                {"a":[1,2.50,-0,1E400,18446744073709551616],"bA/":"ä😀\\n\\u001F\u{7f}","c":{},"d":[],"e":null}
                 """)
         #expect(sample.payload?.text == #"{"x":{"y":[{"z":true}]}}"#)
         #expect(sample.count == .max)

@@ -204,10 +204,10 @@ import Testing
                 more: #","metadata":{"k":"# + String(repeating: "[", count: depth)
                     + String(repeating: "]", count: depth) + "}")
         }
-        // The batch, added, the sample and the metadata are four levels.
-        #expect(refusal(nested(JSONLimits.nestingDepth - 4)) == nil)
-        let error = try #require(refusal(nested(JSONLimits.nestingDepth - 3)))
-        #expect(error.expected == "at most 512 levels of nesting")
+        // The metadata object is the first level.
+        #expect(refusal(nested(JSONText.depthLimit - 1)) == nil)
+        let error = try #require(refusal(nested(JSONText.depthLimit)))
+        #expect(error.expected == "at most 64 levels of nesting")
         #expect(refusal(nested(1_000_000)) != nil)
         #expect(
             refusal(sampleLine(more: #","metadata":"# + String(repeating: #"{"a":"#, count: 100_000))) != nil)

@@ -13,7 +13,7 @@ public struct BatchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The byte of the line at which the fault was met, from 0.
     public var byteOffset: Int
 
-    init(_ fault: JSONFault, lineNumber: Int) {
+    init(_ fault: LineFault, lineNumber: Int) {
         self.lineNumber = lineNumber
         self.path = fault.path
         self.expected = fault.expected

@@ -50,7 +50,7 @@ public struct BatchReader {
             case .end:
                 return nil
             case .lineTooLong:
-                let fault = JSONFault(
+                let fault = LineFault(
                     at: lines.lineByteCountLimit,
                     "a line of at most \(lines.lineByteCountLimit) bytes (--max-line)")
                 return .rejected(BatchError(fault, lineNumber: lines.lineNumber))

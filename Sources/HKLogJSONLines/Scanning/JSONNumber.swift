@@ -16,7 +16,7 @@ struct JSONNumberToken {
 extension JSONCursor {
     /// Moves past the number that is next; throws where the grammar of JSON is left.
     @inline(__always)
-    mutating func scanNumber() throws(JSONFault) -> JSONNumberToken {
+    mutating func scanNumber() throws(LineFault) -> JSONNumberToken {
         var token = JSONNumberToken(
             start: position, end: position, isNegative: false, mantissa: 0, exponent: 0, hasMore: false)
         var index = position
@@ -69,7 +69,7 @@ extension JSONCursor {
     @inline(never)
     private mutating func scanNumberSlowly(
         _ begun: JSONNumberToken, firstDigit: Int
-    ) throws(JSONFault) -> JSONNumberToken {
+    ) throws(LineFault) -> JSONNumberToken {
         var token = begun
         token.mantissa = 0
         var isFull = false

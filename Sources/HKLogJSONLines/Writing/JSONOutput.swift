@@ -109,7 +109,7 @@ package enum JSONOutput {
         output.append(UInt8(ascii: "\\"))
         output.append(UInt8(ascii: "u"))
         for shift: UInt16 in [12, 8, 4, 0] {
-            output.append(lowerHexDigit(UInt8(truncatingIfNeeded: scalar >> shift) & 15))
+            output.append(upperHexDigit(UInt8(truncatingIfNeeded: scalar >> shift) & 15))
         }
     }
 
@@ -190,10 +190,4 @@ package enum JSONOutput {
         instant.appendText(to: &output)
         output.append(UInt8(ascii: "\""))
     }
-}
-
-/// `hexDigit` of the library, here where it can be inlined.
-@inline(__always)
-private func upperHexDigit(_ value: UInt8) -> UInt8 {
-    value &+ UInt8(ascii: "0") &+ (value > 9 ? 7 : 0)
 }
