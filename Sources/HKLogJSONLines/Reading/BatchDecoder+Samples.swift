@@ -33,7 +33,9 @@ enum SampleField: UInt64 {
     }
 }
 
-/// What has been read of a sample. Numbers out of the token tables are -1 where the field is absent.
+/// What has been read of a sample.
+///
+/// Numbers out of the token tables are -1 where the field is absent.
 private struct PendingSample {
     enum Value {
         case none

@@ -9,9 +9,9 @@ public enum DecodedLine: Sendable {
     case nothing
 }
 
-/// Reads batches, one from each line. See `docs/json-lines.md`.
+/// Reads batches, one from each line.
 ///
-/// Keep one for all lines of a sequence: it remembers the types, units, sources and devices it has met.
+/// See `docs/json-lines.md`. Keep one for all lines of a sequence: it remembers the types, units, sources and devices it has met.
 public struct BatchDecoder {
     var types = TokenTable<TypeEntry>()
     var units = TokenTable<UnitEntry>()
@@ -236,7 +236,9 @@ public struct BatchDecoder {
         typesDiffer = false
     }
 
-    /// Begins the tables anew. Only where no number out of them is in use.
+    /// Begins the tables anew.
+    ///
+    /// Only where no number out of them is in use.
     private mutating func forgetTokens() {
         types = TokenTable()
         units = TokenTable()

@@ -17,7 +17,9 @@ struct JSONCursor: ~Escapable {
         @inline(__always) get { position < bytes.count ? bytes[position] : 0 }
     }
 
-    /// Eight bytes as a little-endian word. `byteOffset + 8` must not be beyond the end.
+    /// Eight bytes as a little-endian word.
+    ///
+    /// `byteOffset + 8` must not be beyond the end.
     @inline(__always)
     func word(at byteOffset: Int) -> UInt64 {
         precondition(byteOffset >= 0 && byteOffset <= bytes.count - 8)

@@ -43,8 +43,9 @@ extension JSONCursor {
         return try scanSlowly(from: start, at: index)
     }
 
-    /// The high bit of each byte that is a quote, a backslash, a control character or not ASCII. Exact for the
-    /// lowest such byte; bits above it may be set by a borrow.
+    /// The high bit of each byte that is a quote, a backslash, a control character or not ASCII.
+    ///
+    /// Exact for the lowest such byte; bits above it may be set by a borrow.
     @inline(__always)
     static func bytesOfNote(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101

@@ -36,7 +36,7 @@ struct LineFault: Error {
     }
 }
 
-/// The bounds on what a line may hold. See `docs/json-lines.md`.
+/// The bounds on what a line may hold; see `docs/json-lines.md`.
 package enum JSONLimits {
     /// The longest string, in bytes of UTF-8 after unescaping.
     package static let stringByteCount = 1 << 20

@@ -113,8 +113,9 @@ package enum JSONOutput {
         }
     }
 
-    /// Appends a number: whole ones plainly, others in the fewest digits that read back the same. What is not
-    /// finite, which JSON cannot say, is `null`.
+    /// Appends a number: whole ones plainly, others in the fewest digits that read back the same.
+    ///
+    /// What is not finite, which JSON cannot say, is `null`.
     package static func append(_ value: Double, to output: inout [UInt8]) {
         guard value.isFinite else { return output.append(contentsOf: "null".utf8) }
         let magnitude = value.magnitude
