@@ -7,6 +7,7 @@
 import HKLog
 import HKLogJSONLines
 
+/// Reads the bytes, cut as the first of them says, and sends what comes out around once more.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))

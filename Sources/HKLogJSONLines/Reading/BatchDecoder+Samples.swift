@@ -403,49 +403,58 @@ extension BatchDecoder {
             | UInt64(sample.source &+ 1) << 32 | UInt64(sample.device &+ 1) << 47
         if key == lastShape.key { return lastShape.id }
         let id: UInt32
-        if let known = shapes[key] {
+        if let known = shapes.id(of: key) {
             id = known
         } else {
-            id = try makeShape(of: sample, kind)
-            shapes[key] = id
+            let shape = try knownShape(of: sample, kind, key)
+            id = shapes.add(shape, key: key)
         }
         lastShape = (key, id)
         return id
     }
 
-    /// Makes the shape that a sample is the first of in its batch to have, after the checks of its texts.
-    private mutating func makeShape(of sample: PendingSample, _ kind: RowValueKind) throws(LineFault)
-        -> UInt32
-    {
+    /// The shape that a sample is the first of in its batch to have, after the checks of its texts.
+    private mutating func knownShape(
+        of sample: PendingSample, _ kind: RowValueKind, _ key: UInt64
+    ) throws(LineFault) -> RowShape {
+        if let known = knownShapes[key], known.passesChecks || kept { return known.shape }
+        let fault = textFault(in: sample)
+        if let fault, !kept { throw fault }
+        let type = types.values[sample.type].facts.identifier
+        let label = SampleShape(
+            valueKind: kind, type: type, unit: sample.unit < 0 ? nil : units.values[sample.unit].text,
+            source: sample.source < 0 ? nil : sources.values[sample.source].source,
+            device: sample.device < 0 ? nil : devices.values[sample.device].device
+        ).label
+        let shape = RowShape(label: label, valueKind: kind, group: 0)
+        if knownShapes.count >= 1 << 14 { knownShapes.removeAll() }
+        knownShapes[key] = KnownShape(shape: shape, passesChecks: fault == nil)
+        return shape
+    }
+
+    /// What is wrong with a sample's texts, of what `kept` lifts.
+    private func textFault(in sample: PendingSample) -> LineFault? {
         let type = types.values[sample.type]
         let unit = sample.unit < 0 ? nil : units.values[sample.unit]
-        let source = sample.source < 0 ? nil : sources.values[sample.source]
-        let device = sample.device < 0 ? nil : devices.values[sample.device]
-        if !kept {
-            let long: [(String, Bool?)] = [
-                ("type", type.isLong), ("unit", unit?.isLong), ("source", source?.isLong),
-                ("device", device?.isLong),
-            ]
-            for (field, isLong) in long where isLong == true {
-                throw LineFault(at: sample.position, in: field, "strings of at most 1 MiB", mayBeLifted: true)
-            }
-            if let unit {
-                guard let parsed = unit.unit else {
-                    throw LineFault(
-                        at: sample.unitPosition, in: "unit", "a HealthKit unit string", mayBeLifted: true)
-                }
-                if let canonical = type.facts.canonicalUnit, !parsed.isCompatible(with: canonical.unit) {
-                    throw LineFault(
-                        at: sample.unitPosition, in: "unit",
-                        "a unit that fits the type, such as '\(canonical.text)'",
-                        mayBeLifted: true)
-                }
-            }
+        let long: [(String, Bool?)] = [
+            ("type", type.isLong), ("unit", unit?.isLong),
+            ("source", sample.source < 0 ? nil : sources.values[sample.source].isLong),
+            ("device", sample.device < 0 ? nil : devices.values[sample.device].isLong),
+        ]
+        for (field, isLong) in long where isLong == true {
+            return LineFault(at: sample.position, in: field, "strings of at most 1 MiB", mayBeLifted: true)
         }
-        return rows.shapeID(
-            for: SampleShape(
-                valueKind: kind, type: type.facts.identifier, unit: unit?.text, source: source?.source,
-                device: device?.device))
+        guard let unit else { return nil }
+        guard let parsed = unit.unit else {
+            return LineFault(
+                at: sample.unitPosition, in: "unit", "a HealthKit unit string", mayBeLifted: true)
+        }
+        guard let canonical = type.facts.canonicalUnit, !parsed.isCompatible(with: canonical.unit) else {
+            return nil
+        }
+        return LineFault(
+            at: sample.unitPosition, in: "unit", "a unit that fits the type, such as '\(canonical.text)'",
+            mayBeLifted: true)
     }
 
     @inline(__always)

@@ -18,11 +18,13 @@ public struct BatchDecoder {
     var sources = TokenTable<SourceEntry>()
     var devices = TokenTable<DeviceEntry>()
     var copier = JSONCopier()
+    /// Shapes by the numbers of their texts.
+    var knownShapes: [UInt64: KnownShape] = [:]
 
     // What belongs to the batch that is being read.
     var rows = RowBuilder()
     var uuids = UUIDSet()
-    var shapes: [UInt64: UInt32] = [:]
+    var shapes = BatchShapes()
     var lastShape: (key: UInt64, id: UInt32) = (.max, 0)
     var recentMetadata = RecentExtras()
     var kept = false
@@ -34,6 +36,13 @@ public struct BatchDecoder {
     struct TypeEntry {
         var facts: TypeFacts
         var isLong: Bool
+    }
+
+    /// What is known of a combination of texts, whatever the batch.
+    struct KnownShape {
+        var shape: RowShape
+        /// It passes the checks that `kept` lifts.
+        var passesChecks: Bool
     }
 
     struct UnitEntry {
@@ -220,6 +229,7 @@ public struct BatchDecoder {
             batch.stream = try streamOfTypes()
         }
         batch.rows = rows.finish()
+        batch.rows.shapes = shapes.rows
         return .batch(batch)
     }
 
@@ -227,7 +237,7 @@ public struct BatchDecoder {
         if types.isFull || units.isFull || sources.isFull || devices.isFull { forgetTokens() }
         rows = RowBuilder()
         uuids.removeAll()
-        shapes.removeAll(keepingCapacity: shapes.count < 1024)
+        shapes.removeAll()
         lastShape = (.max, 0)
         recentMetadata.removeAll()
         kept = false
@@ -244,6 +254,7 @@ public struct BatchDecoder {
         units = TokenTable()
         sources = TokenTable()
         devices = TokenTable()
+        knownShapes.removeAll()
     }
 
     /// Begins the tables anew between two samples, where they have grown too large within one batch.
@@ -258,7 +269,8 @@ public struct BatchDecoder {
         types = TokenTable()
         batchType = remembered[0].map { types.add(Array($0.facts.identifier.utf8), $0) }
         sharedType = remembered[1].map { types.add([0] + Array($0.facts.identifier.utf8), $0) }
-        shapes.removeAll()
+        knownShapes.removeAll()
+        shapes.forgetNumbers()
         lastShape = (.max, 0)
     }
 
