@@ -31,7 +31,8 @@ let package = Package(
             linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
         .target(
             name: "HKLog", dependencies: ["HKLogFormat", "CHKLogShims"], swiftSettings: swiftSettings),
-        .target(name: "HKLogJSONLines", dependencies: ["HKLog"], swiftSettings: swiftSettings),
+        .target(
+            name: "HKLogJSONLines", dependencies: ["HKLog", "HKLogFormat"], swiftSettings: swiftSettings),
         .target(name: "HKLogAppleHealth", dependencies: ["HKLog", "CZip"], swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogCommand",
