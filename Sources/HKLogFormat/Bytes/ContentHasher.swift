@@ -11,7 +11,9 @@ package struct ContentHasher: Sendable, BitwiseCopyable {
     @usableFromInline var v3: UInt64
     @usableFromInline var wordCount: UInt64
 
-    /// Starts a hash. Different domains (kinds of items) never share results.
+    /// Starts a hash.
+    ///
+    /// Different domains (kinds of items) never share results.
     @inlinable @inline(__always)
     package init(domain: UInt64) {
         v0 = 0x736f_6d65_7073_6575
@@ -49,7 +51,9 @@ package struct ContentHasher: Sendable, BitwiseCopyable {
         }
     }
 
-    /// The 128-bit result. The hasher can go on afterwards as if this had not been asked.
+    /// The 128-bit result.
+    ///
+    /// The hasher can go on afterwards as if this had not been asked.
     @inlinable @inline(__always)
     package func finish() -> RawDigest {
         var copy = self

@@ -39,7 +39,9 @@ package struct RawDigest: Hashable, Sendable, BitwiseCopyable {
     }
 }
 
-/// One batch's own fields. `flags` bits are named in `BatchFlags`.
+/// One batch's own fields.
+///
+/// `flags` bits are named in `BatchFlags`.
 package struct BatchEntry: Sendable, Equatable {
     /// The stream's name, UTF-8.
     package var stream: [UInt8] = []
@@ -113,8 +115,10 @@ package struct RowShape: Sendable, Equatable {
     package var label: [UInt8]
     /// How the values of rows of this shape are read.
     package var valueKind: RowValueKind
-    /// Rows of equal group are encoded as one run. Shapes of one group share the value kind. Not stored: it
-    /// is a hint for the encoder, and is 0 after decoding.
+    /// Rows of equal group are encoded as one run.
+    ///
+    /// Shapes of one group share the value kind. Not stored: it is a hint for the encoder, and is 0 after
+    /// decoding.
     package var group: UInt32
 
     package init(label: [UInt8], valueKind: RowValueKind, group: UInt32) {
@@ -157,7 +161,9 @@ package struct RowColumns: Sendable {
     package var shapeIDs: [UInt32] = []
     /// Bit 0: an end was given (`RowFlags.hasEnd`).
     package var flags: [UInt8] = []
-    /// 0 for none, else 1 + the index into `extras`. Empty when no row has any.
+    /// 0 for none, else 1 + the index into `extras`.
+    ///
+    /// Empty when no row has any.
     package var extraIDs: [UInt32] = []
     /// The shapes that `shapeIDs` names.
     package var shapes: [RowShape] = []

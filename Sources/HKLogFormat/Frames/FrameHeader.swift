@@ -1,4 +1,6 @@
-/// The fixed part before a frame's stored bytes. See `docs/format.md`, "Frames".
+/// The fixed part before a frame's stored bytes.
+///
+/// See `docs/format.md`, "Frames".
 ///
 /// The header stands under a checksum of its own, so no length in it is believed before that has been checked.
 package struct FrameHeader: Equatable, Sendable {

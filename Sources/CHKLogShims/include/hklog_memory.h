@@ -1,0 +1,13 @@
+// Growable zero-filled memory for columns of many megabytes: grows without copying where the system can remap
+// pages, and asks for huge pages, which halve the cost of a replay.
+#ifndef HKLOG_MEMORY_H
+#define HKLOG_MEMORY_H
+#include <stddef.h>
+
+/// Grows (or makes, from NULL and 0) a block to `new_count` bytes; the added bytes are zero. NULL when there is
+/// no memory; the old block is then untouched.
+void *hklog_memory_grow(void *block, size_t old_count, size_t new_count);
+
+/// Gives a block of `count` bytes back.
+void hklog_memory_free(void *block, size_t count);
+#endif

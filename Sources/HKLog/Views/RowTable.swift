@@ -1,0 +1,122 @@
+private import CHKLogShims
+package import HKLogFormat
+
+/// The rows that have come since the newest layer, as columns, with a hash index by uuid.
+///
+/// A row is a cell: one uuid in one stream. A later cell of the same pair is a row of its own, and the earlier one
+/// is marked as gone. Numbers of rows count on from the layers below.
+struct RowTable: ~Copyable {
+    var uuids = Column<RawUUID>()
+    var starts = Column<Int64>()
+    var durations = Column<Int64>()
+    var values = Column<UInt64>()
+    var shapes = Column<UInt32>()
+    /// 1 + the number of the extra; 0 for none.
+    var extras = Column<UInt32>()
+    var batches = Column<UInt32>()
+    var flags = Column<UInt8>()
+    /// The next row of the same day bucket: 1 + its index, 0 at the end.
+    var links = Column<UInt32>()
+    /// High half: the hash's; low half: 1 + the row's index. Linear probing; a uuid may stand more than once.
+    private(set) var slots = Column<UInt64>()
+    private(set) var slotMask = 0
+    private var usedSlots = 0
+    /// Random, so that crafted uuids cannot make the index slow.
+    let seed: (first: UInt64, second: UInt64)
+
+    init(seed: (first: UInt64, second: UInt64)) {
+        self.seed = seed
+    }
+
+    var count: Int { uuids.count }
+
+    /// The hash of a uuid under a seed. Layer files use it with theirs.
+    @inline(__always)
+    static func hash(_ uuid: RawUUID, _ seed: (first: UInt64, second: UInt64)) -> UInt64 {
+        let product = (uuid.first ^ seed.first).multipliedFullWidth(by: uuid.second ^ seed.second)
+        return product.high ^ product.low
+    }
+
+    /// How many slots serve a number of rows: a power of two, at most 0.65 full.
+    static func slotCount(for rows: Int) -> Int {
+        var count = 1024
+        while count * 65 < rows * 100 { count *= 2 }
+        return count
+    }
+
+    /// Makes room for `more` rows, in the index too.
+    mutating func reserveMore(_ more: Int) {
+        uuids.reserveMore(more)
+        starts.reserveMore(more)
+        durations.reserveMore(more)
+        values.reserveMore(more)
+        shapes.reserveMore(more)
+        extras.reserveMore(more)
+        batches.reserveMore(more)
+        flags.reserveMore(more)
+        links.reserveMore(more)
+        let wanted = RowTable.slotCount(for: usedSlots + more)
+        if wanted > slots.count { rebuildIndex(slotCount: wanted) }
+    }
+
+    private mutating func rebuildIndex(slotCount: Int) {
+        var grown = Column<UInt64>()
+        grown.setCount(slotCount)
+        slotMask = slotCount - 1
+        let old = slots.count
+        slots = grown
+        guard old > 0 else { return }
+        usedSlots = 0
+        for row in 0..<count where flags[row] & RowState.gone == 0 { insert(row) }
+    }
+
+    /// Puts a row into the index, whatever else stands there.
+    @inline(__always)
+    mutating func insert(_ row: Int) {
+        let hash = RowTable.hash(uuids[row], seed)
+        var slot = Int(truncatingIfNeeded: hash) & slotMask
+        while slots[slot] != 0 { slot = (slot + 1) & slotMask }
+        slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(row + 1)
+        usedSlots += 1
+    }
+
+    /// Counts slots that a caller filled through the base pointer.
+    mutating func countInserted(_ more: Int) { usedSlots += more }
+
+    /// The first row with a uuid at or after a place in its probe sequence; the place moves on.
+    @inline(__always)
+    func next(_ uuid: RawUUID, hash: UInt64, probe: inout Int) -> Int? {
+        guard slots.count > 0 else { return nil }
+        var slot = (Int(truncatingIfNeeded: hash) + probe) & slotMask
+        while true {
+            let entry = slots[slot]
+            if entry == 0 { return nil }
+            probe += 1
+            if (entry ^ hash) >> 32 == 0 {
+                let row = Int(UInt32(truncatingIfNeeded: entry)) - 1
+                if uuids[row] == uuid { return row }
+            }
+            slot = (slot + 1) & slotMask
+        }
+    }
+
+    /// Appends one row and indexes it.
+    mutating func append(
+        uuid: RawUUID, start: Int64, duration: Int64, value: UInt64, shape: UInt32, extra: UInt32, batch: UInt32,
+        flags rowFlags: UInt8
+    ) -> Int {
+        reserveMore(1)
+        let row = count
+        uuids.append(uuid)
+        starts.append(start)
+        durations.append(duration)
+        values.append(value)
+        shapes.append(shape)
+        extras.append(extra)
+        batches.append(batch)
+        flags.append(rowFlags)
+        links.append(0)
+        insert(row)
+        return row
+    }
+}

@@ -1,0 +1,813 @@
+private import CHKLogShims
+package import HKLogFormat
+
+/// All views of one store at one anchor: the sample table, day buckets, streams, catalog and digest.
+///
+/// A pure function of the log and the settings. What has come since the newest checkpoint stands in memory; what
+/// is older is read from mapped layers. Not thread-safe: the store guards it.
+///
+/// The order of life: `init`, `apply` for each frame in order, `flush` before anything is asked.
+final class Views {
+    let settings: StoreSettings
+    let calendar: LocalCalendar
+    var symbols: Symbols
+    /// Mapped checkpoints, the oldest first. Each builds on the one before it.
+    let layers: [LayerFile]
+    /// How many rows, batches and extras the layers hold.
+    let rowBase: Int
+    let batchBase: Int
+    let extraBase: Int
+
+    var table: RowTable
+    /// Flags of rows of layers that are others now.
+    var overrides: [UInt32: UInt8] = [:]
+    var batches = Column<BatchRecord>()
+    var known = HashSlots()
+    var numbered = HashSlots()
+    var extras = Column<ExtraRecord>()
+    var extraBytes = Column<UInt8>()
+    private var extraIndex = HashSlots()
+    var syncMembers: [RawDigest: [SyncMember]] = [:]
+    var streams: [StreamState] = []
+    var buckets: BucketTable
+    private var cursor: DayCursor
+
+    /// The log anchor up to which frames were applied.
+    var anchor: UInt64 = 0
+    /// The nonce of the last batch applied; 0 at the beginning.
+    var nonce: UInt64 = 0
+    /// Where in the log the next frame begins: a hint for whoever goes on from here.
+    var logPosition = LogPosition(anchor: 0, nonce: 0, segment: 0, byteOffset: 0, lastFrameByteOffset: 0)
+    /// The sum of the hashes of shown samples, dead cells and buckets.
+    var digestSum: UInt128 = 0
+    var shownCount = 0
+    var tombstoneCount = 0
+    /// Non-empty day buckets.
+    var bucketCount = 0
+    /// Rows applied since the layers were written: what a checkpoint would save.
+    var rowsSinceLayer: Int { table.count }
+
+    private var scratchHashes = Column<UInt64>()
+    private var shapeMap: [UInt32] = []
+    private var extraMap: [UInt32] = []
+    var kernel = StatisticsKernel()
+    var kernelSamples: [KernelSample] = []
+
+    /// Makes views of nothing, or of what layers hold. `layers` is the whole chain, the oldest first.
+    init(settings: StoreSettings, calendar: LocalCalendar, seed: (UInt64, UInt64), layers: [LayerFile] = []) {
+        self.settings = settings
+        self.calendar = calendar
+        self.layers = layers
+        cursor = DayCursor(calendar: calendar)
+        table = RowTable(seed: seed)
+        buckets = BucketTable(seed: seed.0)
+        symbols = Symbols(settings: settings)
+        var (rows, batches, extras) = (0, 0, 0)
+        for layer in layers {
+            rows += layer.rowCount
+            batches += layer.batchTable.count
+            extras += layer.extraTable.count
+        }
+        (rowBase, batchBase, extraBase) = (rows, batches, extras)
+        if let newest = layers.last { loadState(of: newest) }
+    }
+
+    /// A layer had a bad block or index: answers since are not to be believed.
+    var isDamaged: Bool { layers.contains { $0.isDamaged } }
+
+    /// Makes room for what a log is known to hold, so that a replay moves nothing.
+    func reserve(rows: Int, batches moreBatches: Int) {
+        table.reserveMore(rows)
+        batches.reserveMore(moreBatches)
+        known.reserveMore(moreBatches)
+    }
+
+    // MARK: Applying
+
+    /// What applying did, as `replay` reports it.
+    struct Counts {
+        var batches: UInt64 = 0
+        var added: UInt64 = 0
+        var deleted: UInt64 = 0
+        var suppressed: UInt64 = 0
+    }
+
+    /// Applies the batches of one frame, which begins at the views' anchor.
+    ///
+    /// Cost: O(rows), plus what a completed snapshot sweeps. `flush` brings buckets up to date.
+    func apply(_ frame: borrowing FrameContent, counts: inout Counts) {
+        var row = 0
+        var deletion = 0
+        shapeMap.removeAll(keepingCapacity: true)
+        shapeMap.append(contentsOf: repeatElement(.max, count: frame.rows.shapes.count))
+        extraMap.removeAll(keepingCapacity: true)
+        extraMap.append(contentsOf: repeatElement(0, count: frame.rows.extras.count))
+        var mappedStream = UInt32.max
+        for index in frame.batches.indices {
+            let entry = frame.batches[index]
+            let stream = streamNumber(entry.stream, previous: mappedStream)
+            if stream != mappedStream {
+                for shape in shapeMap.indices { shapeMap[shape] = .max }
+                mappedStream = stream
+            }
+            applyBatch(
+                frame, entry, stream: stream, rows: row..<row + entry.addedCount,
+                deletions: deletion..<deletion + entry.deletedCount, counts: &counts)
+            row += entry.addedCount
+            deletion += entry.deletedCount
+            anchor += 1
+            nonce = entry.nonce
+        }
+    }
+
+    /// Passes over batches that are lost: epochs that they touch cannot complete.
+    func applyGap(to newAnchor: UInt64, lastNonce: UInt64) {
+        anchor = newAnchor
+        nonce = lastNonce
+        for index in streams.indices { streams[index].hasGap = true }
+    }
+
+    private func streamNumber(_ name: [UInt8], previous: UInt32) -> UInt32 {
+        if previous != .max, symbols.streams.bytes(Int(previous)).elementsEqual(name) { return previous }
+        let id = symbols.internStream(name.span)
+        while streams.count <= Int(id) { streams.append(StreamState()) }
+        return id
+    }
+
+    private func applyBatch(
+        _ frame: borrowing FrameContent, _ entry: BatchEntry, stream: UInt32, rows: Range<Int>,
+        deletions: Range<Int>, counts: inout Counts
+    ) {
+        let batch = UInt32(batchBase + batches.count)
+        noteInStream(entry, stream: stream, batch: batch)
+        counts.batches += 1
+        counts.added += UInt64(rows.count)
+        counts.deleted += UInt64(deletions.count)
+
+        var deleted = Set<RawUUID>()
+        if !rows.isEmpty && !deletions.isEmpty {
+            for index in deletions { deleted.insert(frame.deletions[index].uuid) }
+        }
+        counts.suppressed += applyAdds(frame.rows, rows, stream: stream, batch: batch, entry: entry, deleted: deleted)
+        for index in deletions {
+            applyDelete(frame.deletions[index].uuid, stream: stream, batch: batch, epoch: entry.epoch,
+                sequence: entry.sequence)
+        }
+        if !deleted.isEmpty {
+            for row in rows where deleted.contains(frame.rows.uuids[row]) {
+                if let cell = cell(of: frame.rows.uuids[row], stream: stream), flags(cell) & RowState.dead != 0 {
+                    counts.suppressed += 1
+                }
+            }
+        }
+        if entry.flags & BatchFlags.endsSnapshot != 0 { completeEpoch(stream: stream) }
+    }
+
+    /// Takes a batch's own fields into its stream and into the tables of known batches.
+    private func noteInStream(_ entry: BatchEntry, stream: UInt32, batch: UInt32) {
+        let isOpener = entry.flags & BatchFlags.opensSnapshot != 0
+        let isNumbered = entry.flags & BatchFlags.isNumbered != 0
+        var state = streams[Int(stream)]
+        if !state.hasBatches {
+            state.epoch = entry.epoch
+            state.isNumbered = isNumbered
+            state.hasGap = state.hasGap && !isOpener
+            if !isOpener && !state.hasGap { state.completeEpoch = entry.epoch }
+        } else if entry.epoch > state.epoch {
+            state.epoch = entry.epoch
+            state.lastSequence = 0
+            state.isNumbered = isNumbered
+            state.snapshotIsOpen = false
+            // Without its opener (lost in a gap) an epoch is not whole.
+            state.hasGap = !isOpener
+        }
+        if isOpener {
+            state.snapshotIsOpen = true
+            state.snapshotListed = 0
+            state.liveAtOpening = UInt64(state.liveCells)
+        }
+        if state.snapshotIsOpen { state.snapshotListed += UInt64(entry.addedCount) }
+        if entry.epoch == state.epoch { state.lastSequence = max(state.lastSequence, entry.sequence) }
+        if entry.flags & BatchFlags.hasAnchor != 0,
+            (entry.epoch, entry.sequence) >= (state.anchorEpoch, state.anchorSequence)
+        {
+            state.anchor = entry.anchor
+            (state.anchorEpoch, state.anchorSequence) = (entry.epoch, entry.sequence)
+        }
+        state.batches += 1
+        state.logAnchor = anchor + 1
+        batches.append(
+            BatchRecord(
+                digest: entry.digest, epoch: entry.epoch, sequence: entry.sequence, stream: stream,
+                firstRow: UInt32(rowBase + table.count), previousOfStream: state.lastBatch,
+                flags: UInt32(entry.flags)))
+        state.lastBatch = batch + 1
+        streams[Int(stream)] = state
+        let index = batches.count - 1
+        if isNumbered || entry.flags & BatchFlags.hasAnchor != 0 {
+            known.insert(hash: Views.knownHash(stream, entry.digest), index: index)
+        }
+        if isNumbered {
+            numbered.insert(hash: Views.numberHash(stream, entry.epoch, entry.sequence), index: index)
+        }
+    }
+
+    static func knownHash(_ stream: UInt32, _ digest: RawDigest) -> UInt64 {
+        digest.low ^ (UInt64(stream) &* 0x9E37_79B9_7F4A_7C15)
+    }
+
+    static func numberHash(_ stream: UInt32, _ epoch: UInt64, _ sequence: UInt64) -> UInt64 {
+        var hasher = ContentHasher(domain: UInt64(stream))
+        hasher.add(epoch)
+        hasher.add(sequence)
+        return hasher.finish().low
+    }
+
+    /// Adds rows. Returns how many of them lost to a tombstone of their own cell.
+    private func applyAdds(
+        _ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32, entry: BatchEntry,
+        deleted: Set<RawUUID>
+    ) -> UInt64 {
+        guard !range.isEmpty else { return 0 }
+        let first = table.count
+        table.reserveMore(range.count)
+        appendColumns(rows, range, stream: stream, batch: batch)
+
+        // Hashes first, so that the slots are on their way while earlier rows are placed.
+        let seed = table.seed
+        scratchHashes.setCount(range.count)
+        let hashes = unsafe scratchHashes.base
+        let uuids = unsafe table.uuids.base
+        let slots = unsafe table.slots.base
+        let mask = table.slotMask
+        for index in 0..<range.count {
+            unsafe hashes[index] = RowTable.hash(uuids[first + index], seed)
+        }
+        let hasLayers = !layers.isEmpty
+        let hasExtras = !rows.extraIDs.isEmpty
+        let inForce = entry.epoch >= streams[Int(stream)].completeEpoch
+        var suppressed: UInt64 = 0
+        var inserted = 0
+        var live = 0
+        var plain = PlainRows()
+        for index in 0..<range.count {
+            let ahead = index + 16
+            if ahead < range.count {
+                unsafe hklog_prefetch(slots + (Int(truncatingIfNeeded: hashes[ahead]) & mask))
+            }
+            let row = first + index
+            let hash = unsafe hashes[index]
+            let uuid = unsafe uuids[row]
+            var slot = Int(truncatingIfNeeded: hash) & mask
+            var isKnown = false
+            while true {
+                let slotEntry = unsafe slots[slot]
+                if slotEntry == 0 { break }
+                if (slotEntry ^ hash) >> 32 == 0 {
+                    let other = Int(UInt32(truncatingIfNeeded: slotEntry)) - 1
+                    if unsafe uuids[other] == uuid && other < row {
+                        isKnown = true
+                        break
+                    }
+                }
+                slot = (slot + 1) & mask
+            }
+            if !isKnown && hasLayers { isKnown = layersHold(uuid) }
+            let hasSync = hasExtras && table.flags[row] & RowState.hasSync != 0
+            if isKnown || hasSync || !inForce {
+                let outcome = placeKnown(
+                    row, uuid: uuid, stream: stream, batch: batch, epoch: entry.epoch, sequence: entry.sequence,
+                    isSwept: !inForce)
+                switch outcome {
+                case .took: live += inForce ? 1 : 0
+                case .lostToLiving: break
+                case .lostToDead: if !deleted.contains(uuid) { suppressed += 1 }
+                }
+                continue
+            }
+            unsafe slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(row + 1)
+            inserted += 1
+            live += 1
+            showPlain(row, &plain)
+        }
+        table.countInserted(inserted)
+        finish(&plain)
+        streams[Int(stream)].count(epoch: entry.epoch, live: live, dead: 0)
+        return suppressed
+    }
+
+    /// Copies rows into the columns, with shapes and extras renumbered.
+    private func appendColumns(_ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32) {
+        let first = table.count
+        let count = range.count
+        let lower = range.lowerBound
+        table.uuids.append(contentsOf: rows.uuids, range)
+        table.starts.append(contentsOf: rows.starts, range)
+        table.durations.append(contentsOf: rows.durations, range)
+        table.values.append(contentsOf: rows.values, range)
+        table.flags.append(contentsOf: rows.flags, range)
+        table.shapes.setCount(first + count)
+        table.extras.setCount(first + count)
+        table.batches.setCount(first + count)
+        table.links.setCount(first + count)
+        let shapes = unsafe table.shapes.base
+        let batchColumn = unsafe table.batches.base
+        let extraColumn = unsafe table.extras.base
+        let links = unsafe table.links.base
+        let hasExtras = !rows.extraIDs.isEmpty
+        for index in 0..<count {
+            let local = Int(rows.shapeIDs[lower + index])
+            var shape = shapeMap[local]
+            if shape == .max {
+                // An unreadable label is kept out by the codec's checks in `Store`; dead shape as a last resort.
+                shape =
+                    symbols.internShape(rows.shapes[local].label.span, stream: stream, isManual: false)
+                    ?? symbols.deadShape(stream: stream)
+                shapeMap[local] = shape
+            }
+            var extra: UInt32 = 0
+            if hasExtras, rows.extraIDs[lower + index] != 0 {
+                let localExtra = Int(rows.extraIDs[lower + index]) - 1
+                extra = extraMap[localExtra]
+                if extra == 0 {
+                    extra = internExtra(rows, localExtra)
+                    extraMap[localExtra] = extra
+                }
+                let bits = extras[Int(extra) - 1 - extraBase].bits
+                if bits & ExtraBits.isManual != 0 {
+                    shape =
+                        symbols.internShape(rows.shapes[local].label.span, stream: stream, isManual: true) ?? shape
+                }
+                if bits & ExtraBits.hasSync != 0 { table.flags[first + index] |= RowState.hasSync }
+            }
+            unsafe shapes[first + index] = shape
+            unsafe batchColumn[first + index] = batch
+            unsafe extraColumn[first + index] = extra
+            unsafe links[first + index] = 0
+        }
+    }
+
+    /// The number of an extra, the same for equal ones that came since the newest layer.
+    private func internExtra(_ rows: borrowing RowColumns, _ local: Int) -> UInt32 {
+        let extra = rows.extras[local]
+        let middle = extra.byteOffset + extra.metadataByteCount
+        let end = middle + extra.payloadByteCount
+        let metadata = rows.extraBytes.span.extracting(extra.byteOffset..<middle)
+        let payload = rows.extraBytes.span.extracting(middle..<end)
+        var hasher = ContentHasher(domain: DigestDomain.text)
+        hasher.add(max(extra.count, 1))
+        hasher.add(metadata)
+        hasher.add(payload)
+        let digest = hasher.finish()
+        let known = extraIndex.find(hash: digest.low) { index in
+            let record = extras[index]
+            guard record.digest == digest, record.count == extra.count,
+                Int(record.metadataByteCount) == metadata.count, Int(record.payloadByteCount) == payload.count
+            else { return false }
+            let start = Int(record.byteOffset)
+            for offset in 0..<(end - extra.byteOffset)
+            where extraBytes[start + offset] != rows.extraBytes[extra.byteOffset + offset] {
+                return false
+            }
+            return true
+        }
+        if let known { return UInt32(extraBase + known + 1) }
+        let scan = MetadataScan(metadata)
+        var bits: UInt32 = 0
+        if scan.wasUserEntered { bits |= ExtraBits.isManual }
+        if scan.syncIdentifier != nil { bits |= ExtraBits.hasSync }
+        let record = ExtraRecord(
+            digest: digest, count: extra.count, byteOffset: UInt64(extraBytes.count),
+            metadataByteCount: UInt32(metadata.count), payloadByteCount: UInt32(payload.count), bits: bits)
+        extraBytes.append(contentsOf: rows.extraBytes, extra.byteOffset..<end)
+        extras.append(record)
+        extraIndex.insert(hash: digest.low, index: extras.count - 1)
+        return UInt32(extraBase + extras.count)
+    }
+
+    // MARK: Rows whose uuid nobody has seen
+
+    /// What a run of plain rows gathers before it is added up.
+    private struct PlainRows {
+        var shape = UInt32.max
+        var hasher = ContentHasher(domain: 0)
+        var isSpread = false
+        var typeID: UInt32 = 0
+        var count = 0
+        var first = Int64.max
+        var last = Int64.min
+        var bucket = -1
+        var bucketType = UInt32.max
+        var bucketDay = Int32.min
+        var digest: UInt128 = 0
+        var total = 0
+    }
+
+    /// Shows a row that is the only cell of its uuid and has no sync identifier: nearly every row there is.
+    @inline(__always)
+    private func showPlain(_ row: Int, _ plain: inout PlainRows) {
+        let shape = table.shapes[row]
+        if shape != plain.shape { changeShape(to: shape, &plain) }
+        let start = table.starts[row]
+        let duration = table.durations[row]
+        plain.count += 1
+        plain.total += 1
+        if start < plain.first { plain.first = start }
+        if start > plain.last { plain.last = start }
+        plain.digest &+= sampleDigest(plain.hasher, row, start, duration)
+        table.flags[row] |= RowState.chosen | RowState.shown | RowState.linked
+        let day = cursor.dayNumber(containing: start)
+        if day != plain.bucketDay || plain.typeID != plain.bucketType {
+            plain.bucket = buckets.touch(BucketKey(type: plain.typeID, day: day))
+            (plain.bucketDay, plain.bucketType) = (day, plain.typeID)
+        }
+        table.links[row] = buckets.push(row, bucket: plain.bucket)
+        if plain.isSpread && duration > 0 { linkLaterDays(row, start, duration, plain.typeID) }
+    }
+
+    private func changeShape(to shape: UInt32, _ plain: inout PlainRows) {
+        addUp(&plain)
+        let entry = symbols.shapes[Int(shape)]
+        plain.shape = shape
+        plain.hasher = entry.hasher
+        plain.typeID = entry.typeID
+        plain.isSpread = spreads(entry.typeID)
+        plain.count = 0
+        plain.first = .max
+        plain.last = .min
+    }
+
+    private func addUp(_ plain: inout PlainRows) {
+        guard plain.count > 0 else { return }
+        countShown(plain.shape, plain.count, first: plain.first, last: plain.last)
+        plain.count = 0
+    }
+
+    private func finish(_ plain: inout PlainRows) {
+        addUp(&plain)
+        shownCount += plain.total
+        digestSum &+= plain.digest
+    }
+
+    /// Whether samples of a type count in every day that they touch.
+    func spreads(_ type: UInt32) -> Bool {
+        switch symbols.types[Int(type)].statistic {
+        case .cumulative, .category: true
+        case .discrete, .none: false
+        }
+    }
+
+    private func countShown(_ shape: UInt32, _ count: Int, first: Int64, last: Int64) {
+        var mayReorder = false
+        var typeID: UInt32 = 0
+        symbols.withShape(shape) { entry in
+            mayReorder = entry.shownCount == 0 || first < entry.firstStart
+            typeID = entry.typeID
+            entry.shownCount += count
+            entry.firstStart = min(entry.firstStart, first)
+            entry.lastStart = max(entry.lastStart, last)
+        }
+        if mayReorder { symbols.withType(typeID) { $0.rankingIsStale = true } }
+    }
+
+    @inline(__always)
+    private func sampleDigest(_ hasher: ContentHasher, _ row: Int, _ start: Int64, _ duration: Int64) -> UInt128 {
+        var hasher = hasher
+        let uuid = table.uuids[row]
+        hasher.add(uuid.first)
+        hasher.add(uuid.second)
+        hasher.add(UInt64(bitPattern: start))
+        hasher.add(UInt64(bitPattern: duration))
+        hasher.add(table.values[row])
+        let extra = table.extras[row]
+        if extra != 0 {
+            let digest = extraRecord(extra).digest
+            hasher.add(digest.low)
+            hasher.add(digest.high)
+        }
+        return hasher.finish().sum
+    }
+
+    // MARK: Day buckets of a row
+
+    /// Intervals of more than this are looked at for every day in their range instead of being linked from each.
+    static let longestLinkedDuration: Int64 = 31 * 86_400 * 1_000_000
+
+    /// Category intervals count in the days of their first hundred years: nothing real lasts longer.
+    static let longestSpreadDuration: Int64 = 36_525 * 86_400 * 1_000_000
+
+    /// Links an interval from the days after its first one.
+    private func linkLaterDays(_ row: Int, _ start: Int64, _ duration: Int64, _ type: UInt32) {
+        let end = start &+ duration
+        guard end > cursor.end, let limit = spreadLimit(type, duration) else { return }
+        if duration > Views.longestLinkedDuration {
+            symbols.withType(type) { $0.longRows.append(UInt32(rowBase + row)) }
+            markDays(type: type, from: start, to: start &+ limit)
+            return
+        }
+        let firstDay = cursor.dayNumber
+        var lastDay = cursor.dayNumber(containing: end &- 1)
+        while lastDay > firstDay {
+            let bucket = buckets.touch(BucketKey(type: type, day: lastDay))
+            buckets.pushSpan(row, bucket: bucket)
+            lastDay = cursor.dayNumber(containing: cursor.start &- 1)
+        }
+    }
+
+    /// How much of an interval is spread over days; `nil` when it counts as a point.
+    private func spreadLimit(_ type: UInt32, _ duration: Int64) -> Int64? {
+        if symbols.types[Int(type)].statistic == .category { return min(duration, Views.longestSpreadDuration) }
+        return UInt64(bitPattern: duration) > KernelSample.longestSplitMicroseconds ? nil : duration
+    }
+
+    /// Marks every day of an interval as one to compute again.
+    private func markDays(type: UInt32, from start: Int64, to end: Int64) {
+        var day = cursor.dayNumber(containing: start)
+        let lastDay = calendar.dayNumber(containing: end &- 1)
+        while day <= lastDay {
+            _ = buckets.touch(BucketKey(type: type, day: day))
+            day += 1
+        }
+    }
+
+    /// Marks the days that a row touches.
+    private func markDays(of view: RowView) {
+        let type = symbols.shapes[Int(view.shape)].typeID
+        guard spreads(type), view.duration > 0, let limit = spreadLimit(type, view.duration) else {
+            _ = buckets.touch(BucketKey(type: type, day: cursor.dayNumber(containing: view.start)))
+            return
+        }
+        markDays(type: type, from: view.start, to: view.start &+ limit)
+    }
+
+    // MARK: Cells
+
+    private enum Placing { case took, lostToLiving, lostToDead }
+
+    /// Places a row whose uuid is known, or that needs more than the plain way.
+    private func placeKnown(
+        _ row: Int, uuid: RawUUID, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64, isSwept: Bool
+    ) -> Placing {
+        let number = UInt32(rowBase + row)
+        if let old = cell(of: uuid, stream: stream, before: number) {
+            let oldFlags = flags(old)
+            let oldBatch = batchRecord(of: old)
+            let isDead = oldFlags & RowState.dead != 0
+            let wins: Bool
+            if epoch != oldBatch.epoch {
+                wins = epoch > oldBatch.epoch
+            } else {
+                wins = !isDead && sequence > oldBatch.sequence
+            }
+            guard wins else {
+                table.flags[row] |= RowState.gone
+                return isDead ? .lostToDead : .lostToLiving
+            }
+            retire(old, oldFlags, oldBatch, stream: stream)
+        }
+        if isSwept { table.flags[row] |= RowState.swept }
+        table.insert(row)
+        if table.flags[row] & RowState.hasSync != 0 { addSyncMember(row) }
+        refresh(uuid)
+        return .took
+    }
+
+    /// Takes a cell out because a later one of the same pair has come.
+    private func retire(_ row: UInt32, _ rowFlags: UInt8, _ batch: BatchRecord, stream: UInt32) {
+        if rowFlags & RowState.chosen != 0 { unchoose(row) }
+        let isDead = rowFlags & RowState.dead != 0
+        let isSwept = rowFlags & RowState.swept != 0
+        if isDead {
+            tombstoneCount -= 1
+            if !isSwept { digestSum &-= deadDigest(row, stream: stream) }
+        }
+        if !isSwept { streams[Int(stream)].count(epoch: batch.epoch, live: isDead ? 0 : -1, dead: isDead ? -1 : 0) }
+        setFlags(row, flags(row) | RowState.gone)
+    }
+
+    private func applyDelete(_ uuid: RawUUID, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64) {
+        let inForce = epoch >= streams[Int(stream)].completeEpoch
+        if let old = cell(of: uuid, stream: stream) {
+            let oldFlags = flags(old)
+            let oldBatch = batchRecord(of: old)
+            let isDead = oldFlags & RowState.dead != 0
+            let wins: Bool
+            if epoch != oldBatch.epoch {
+                wins = epoch > oldBatch.epoch
+            } else {
+                wins = !isDead || sequence > oldBatch.sequence
+            }
+            guard wins else { return }
+            retire(old, oldFlags, oldBatch, stream: stream)
+        }
+        let shape = symbols.deadShape(stream: stream)
+        let row = table.append(
+            uuid: uuid, start: 0, duration: 0, value: 0, shape: shape, extra: 0, batch: batch,
+            flags: RowState.dead | (inForce ? 0 : RowState.swept))
+        tombstoneCount += 1
+        if inForce {
+            digestSum &+= deadDigest(UInt32(rowBase + row), stream: stream)
+            streams[Int(stream)].count(epoch: epoch, live: 0, dead: 1)
+        }
+        refresh(uuid)
+    }
+
+    private func deadDigest(_ row: UInt32, stream: UInt32) -> UInt128 {
+        let uuid = view(row).uuid
+        var hasher = ContentHasher(domain: DigestDomain.deadCell)
+        hasher.add(uuid.first)
+        hasher.add(uuid.second)
+        let name = Array(symbols.streams.bytes(Int(stream)))
+        hasher.add(name.span)
+        return hasher.finish().sum
+    }
+
+    /// Decides anew which cell of a uuid, if any, is its payload.
+    private func refresh(_ uuid: RawUUID) {
+        var chosen: UInt32?
+        var wanted: UInt32?
+        var isDead = false
+        forEachCell(of: uuid) { row in
+            let rowFlags = flags(row)
+            if rowFlags & RowState.chosen != 0 { chosen = row }
+            if rowFlags & RowState.swept != 0 { return }
+            if rowFlags & RowState.dead != 0 {
+                isDead = true
+            } else if let other = wanted {
+                if streamPrecedes(row, other) { wanted = row }
+            } else {
+                wanted = row
+            }
+        }
+        if isDead { wanted = nil }
+        guard chosen != wanted else { return }
+        if let chosen { unchoose(chosen) }
+        if let wanted { choose(wanted) }
+    }
+
+    /// Whether the stream of one row has the lower name, as bytes.
+    private func streamPrecedes(_ row: UInt32, _ other: UInt32) -> Bool {
+        let one = symbols.streams.bytes(Int(symbols.shapes[Int(view(row).shape)].streamID))
+        let two = symbols.streams.bytes(Int(symbols.shapes[Int(view(other).shape)].streamID))
+        return one.lexicographicallyPrecedes(two)
+    }
+
+    private func choose(_ row: UInt32) {
+        setFlags(row, flags(row) | RowState.chosen)
+        if flags(row) & RowState.hasSync != 0 { refreshSyncGroup(of: row) } else { show(row) }
+    }
+
+    private func unchoose(_ row: UInt32) {
+        let rowFlags = flags(row)
+        setFlags(row, rowFlags & ~RowState.chosen)
+        if rowFlags & RowState.shown != 0 { hide(row) }
+        if rowFlags & RowState.hasSync != 0 { refreshSyncGroup(of: row) }
+    }
+
+    private func show(_ row: UInt32) {
+        let view = view(row)
+        setFlags(row, flags(row) | RowState.shown)
+        shownCount += 1
+        digestSum &+= digest(view)
+        countShown(view.shape, 1, first: view.start, last: view.start)
+        if Int(row) >= rowBase && flags(row) & RowState.linked == 0 {
+            link(Int(row) - rowBase, view)
+        } else {
+            markDays(of: view)
+        }
+    }
+
+    func link(_ local: Int, _ view: RowView) {
+        let type = symbols.shapes[Int(view.shape)].typeID
+        table.flags[local] |= RowState.linked
+        let day = cursor.dayNumber(containing: view.start)
+        table.links[local] = buckets.push(local, bucket: buckets.touch(BucketKey(type: type, day: day)))
+        if spreads(type) && view.duration > 0 { linkLaterDays(local, view.start, view.duration, type) }
+    }
+
+    private func hide(_ row: UInt32) {
+        let view = view(row)
+        setFlags(row, flags(row) & ~RowState.shown)
+        shownCount -= 1
+        digestSum &-= digest(view)
+        var mayReorder = false
+        symbols.withShape(view.shape) { entry in
+            entry.shownCount -= 1
+            if view.start == entry.firstStart || view.start == entry.lastStart { entry.extremesAreStale = true }
+            if entry.shownCount == 0 {
+                entry.firstStart = .max
+                entry.lastStart = .min
+                entry.extremesAreStale = false
+            }
+            mayReorder = entry.shownCount == 0 || view.start == entry.firstStart
+        }
+        if mayReorder {
+            let type = symbols.shapes[Int(view.shape)].typeID
+            symbols.withType(type) { $0.rankingIsStale = true }
+        }
+        markDays(of: view)
+    }
+
+    private func digest(_ view: RowView) -> UInt128 {
+        var hasher = symbols.shapes[Int(view.shape)].hasher
+        hasher.add(view.uuid.first)
+        hasher.add(view.uuid.second)
+        hasher.add(UInt64(bitPattern: view.start))
+        hasher.add(UInt64(bitPattern: view.duration))
+        hasher.add(view.value)
+        if view.extra != 0 {
+            let digest = extraRecord(view.extra).digest
+            hasher.add(digest.low)
+            hasher.add(digest.high)
+        }
+        return hasher.finish().sum
+    }
+
+    // MARK: Sync identifiers
+
+    private func syncGroup(of view: RowView) -> (group: RawDigest, version: Double)? {
+        guard view.extra != 0 else { return nil }
+        let bytes = metadata(of: view.extra)
+        let scan = MetadataScan(bytes.span)
+        guard let identifier = scan.syncIdentifier else { return nil }
+        let shape = symbols.shapes[Int(view.shape)]
+        var hasher = ContentHasher(domain: DigestDomain.syncGroup)
+        let source = symbols.sources[Int(shape.ownSourceID)]
+        for text in [symbols.types[Int(shape.typeID)].identifier, source?.name, source?.bundleIdentifier] {
+            let copy = text.map { Array($0.utf8) } ?? []
+            hasher.add(text == nil ? 0 : 1)
+            hasher.add(copy.span)
+        }
+        hasher.add(identifier.span)
+        return (hasher.finish(), scan.syncVersion ?? -.infinity)
+    }
+
+    private func addSyncMember(_ row: Int) {
+        let number = UInt32(rowBase + row)
+        guard let (group, version) = syncGroup(of: view(number)) else { return }
+        syncMembers[group, default: []].append(SyncMember(group: group, version: version, row: number))
+    }
+
+    /// Shows the chosen member of a group that has the highest version, and hides the others.
+    private func refreshSyncGroup(of row: UInt32) {
+        guard let group = syncGroup(of: view(row))?.group else { return }
+        var members = syncMembers[group] ?? []
+        for layer in layers { layer.forEachSyncMember(of: group) { members.append($0) } }
+        var winner: SyncMember?
+        for member in members where flags(member.row) & (RowState.chosen | RowState.gone) == RowState.chosen {
+            guard let best = winner else {
+                winner = member
+                continue
+            }
+            let uuids = (SampleUUID(raw: view(member.row).uuid), SampleUUID(raw: view(best.row).uuid))
+            if member.version > best.version || member.version == best.version && uuids.0 < uuids.1 {
+                winner = member
+            }
+        }
+        for member in members {
+            let memberFlags = flags(member.row)
+            let isShown = memberFlags & RowState.shown != 0
+            let shouldShow = member.row == winner?.row
+            if isShown && !shouldShow { hide(member.row) }
+        }
+        if let winner, flags(winner.row) & RowState.shown == 0 { show(winner.row) }
+    }
+
+    // MARK: Snapshots
+
+    /// Completes the present epoch of a stream: cells of earlier ones are in force no longer.
+    private func completeEpoch(stream: UInt32) {
+        var state = streams[Int(stream)]
+        state.snapshotIsOpen = false
+        guard !state.hasGap else {
+            streams[Int(stream)] = state
+            return
+        }
+        let epoch = state.epoch
+        let hasOlder = state.cells.contains { $0.epoch < epoch && ($0.live != 0 || $0.dead != 0) }
+        state.completeEpoch = epoch
+        state.cells.removeAll { $0.epoch < epoch }
+        streams[Int(stream)] = state
+        guard hasOlder else { return }
+        var batch = state.lastBatch
+        while batch != 0 {
+            let record = batchRecord(Int(batch) - 1)
+            for row in rows(ofBatch: Int(batch) - 1) {
+                let rowFlags = flags(row)
+                guard rowFlags & (RowState.gone | RowState.swept) == 0 else { continue }
+                guard batchRecord(of: row).epoch < epoch else { continue }
+                setFlags(row, rowFlags | RowState.swept)
+                if rowFlags & RowState.dead != 0 { digestSum &-= deadDigest(row, stream: stream) }
+                refresh(view(row).uuid)
+            }
+            guard record.previousOfStream < batch else { break }
+            batch = record.previousOfStream
+        }
+    }
+}
+
+extension RawDigest {
+    /// As one number, for sums.
+    @inline(__always)
+    var sum: UInt128 { UInt128(truncatingIfNeeded: high) << 64 | UInt128(truncatingIfNeeded: low) }
+}

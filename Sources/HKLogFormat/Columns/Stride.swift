@@ -1,0 +1,51 @@
+/// Exact division by a number that is known to divide, without a division instruction.
+///
+/// Whole-second times make every difference a multiple of 1 000 000; that factor is stored once.
+struct Stride {
+    private let inverse: UInt64
+    private let shift: UInt64
+    private let quotientLimit: UInt64
+
+    /// `divisor` must not be 0.
+    init(_ divisor: UInt64) {
+        shift = UInt64(divisor.trailingZeroBitCount)
+        let odd = divisor &>> shift
+        // Newton's iteration doubles the right bits: 3, 6, 12, 24, 48, 96.
+        var inverse = odd &* 3 ^ 2
+        for _ in 0..<4 { inverse = inverse &* (2 &- odd &* inverse) }
+        self.inverse = inverse
+        quotientLimit = UInt64.max / divisor
+    }
+
+    /// The quotient where the divisor divides `value`, else a number above every quotient.
+    @inline(__always)
+    func divide(_ value: UInt64) -> UInt64 {
+        let product = value &* inverse
+        return shift == 0 ? product : (product &>> shift) | (product &<< (64 &- shift))
+    }
+
+    @inline(__always)
+    func divides(_ value: UInt64) -> Bool { divide(value) <= quotientLimit }
+
+    /// The greatest common divisor of all differences to `base`; 1 also where all are 0.
+    static func common(to values: UnsafeBufferPointer<Int64>, base: Int64) -> UInt64 {
+        var divisor: UInt64 = 0
+        var stride = Stride(1)
+        let isSigned = base == 0
+        for index in 0..<values.count {
+            let value = unsafe values[index]
+            let difference = isSigned ? value.magnitude : UInt64(bitPattern: value &- base)
+            if divisor != 0 && stride.divides(difference) { continue }
+            divisor = greatestCommonDivisor(divisor, difference)
+            if divisor == 1 { return 1 }
+            if divisor != 0 { stride = Stride(divisor) }
+        }
+        return max(1, divisor)
+    }
+
+    private static func greatestCommonDivisor(_ first: UInt64, _ second: UInt64) -> UInt64 {
+        var (a, b) = (first, second)
+        while b != 0 { (a, b) = (b, a % b) }
+        return a
+    }
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+/// A repeatable source of random numbers (SplitMix64).
+struct StatisticsRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: Int) {
+        state = UInt64(truncatingIfNeeded: seed) &* 0x9e37_79b9_7f4a_7c15
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ mixed >> 31
+    }
+}
+
+/// How many times as many seeds to run: 1, or what `HKLOG_TEST_SCALE` says.
+let statisticsTestScale = max(1, Int(ProcessInfo.processInfo.environment["HKLOG_TEST_SCALE"] ?? "") ?? 1)
