@@ -52,7 +52,8 @@ let package = Package(
             name: "HKLogTests", dependencies: ["HKLog", "HKLogFormat", "HKLogTestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "HKLogJSONLinesTests", dependencies: ["HKLogJSONLines", "HKLog", "HKLogTestSupport"],
+            name: "HKLogJSONLinesTests",
+            dependencies: ["HKLogJSONLines", "HKLog", "HKLogFormat", "HKLogTestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogAppleHealthTests",

@@ -172,8 +172,8 @@ package enum JSONOutput {
                 if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
                 let word = index < 8 ? uuid.first : uuid.second
                 let byte = UInt8(truncatingIfNeeded: word >> UInt64((index & 7) * 8))
-                text.append(hexDigit(byte >> 4))
-                text.append(hexDigit(byte & 15))
+                text.append(upperHexDigit(byte >> 4))
+                text.append(upperHexDigit(byte & 15))
             }
             text.append(UInt8(ascii: "\""))
         }
@@ -185,4 +185,10 @@ package enum JSONOutput {
         instant.appendText(to: &output)
         output.append(UInt8(ascii: "\""))
     }
+}
+
+/// `hexDigit` of the library, here where it can be inlined.
+@inline(__always)
+private func upperHexDigit(_ value: UInt8) -> UInt8 {
+    value &+ UInt8(ascii: "0") &+ (value > 9 ? 7 : 0)
 }
