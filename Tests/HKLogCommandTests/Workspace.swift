@@ -135,8 +135,8 @@ final class Workspace {
         } else {
             process.standardInput = FileHandle.nullDevice
         }
-        if outputPath == nil { FileManager.default.createFile(atPath: outputFile, contents: nil) }
-        FileManager.default.createFile(atPath: errorFile, contents: nil)
+        if outputPath == nil { _ = FileManager.default.createFile(atPath: outputFile, contents: nil) }
+        _ = FileManager.default.createFile(atPath: errorFile, contents: nil)
         process.standardOutput = FileHandle(forWritingAtPath: outputFile)
         process.standardError = FileHandle(forWritingAtPath: errorFile)
         try process.run()
