@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 extension StoreSettings {
     /// What views depend on as a JSON object, members in a fixed order: the form it has in `store.json` and in
@@ -36,7 +36,7 @@ extension StoreSettings {
     }
 
     /// A hash of what views depend on beside the log: their version, the settings, the zone's rules.
-    package func definition(rules: TimeZoneRules) -> RawDigest {
+    func definition(rules: TimeZoneRules) -> RawDigest {
         var hasher = ContentHasher(domain: DigestDomain.settings)
         hasher.add(UInt64(LayerHeader.version))
         let bytes = encoded()

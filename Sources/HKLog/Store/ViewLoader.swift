@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 /// Brings views up to date with the log: the newest checkpoint that fits, then the frames after it.
 ///
@@ -126,9 +126,7 @@ struct ViewLoader {
                         outcome.views.applyGap(to: gap.endAnchor, lastNonce: gap.lastNonce)
                     }
                 case .frame(let header):
-                    do {
-                        try decoder.decode(header, stored: run.storedBytes(of: entry), into: &content)
-                    } catch {
+                    guard decoder.decodes(header, run.storedBytes(of: entry), into: &content) else {
                         outcome.damage = .undecodable(header, segment: run.segment, byteOffset: entry.byteOffset)
                         return
                     }
@@ -194,7 +192,7 @@ extension FrameContent {
 
 extension RowColumns {
     /// A part of the rows, with all shapes and extras.
-    package func slice(_ range: Range<Int>) -> RowColumns {
+    func slice(_ range: Range<Int>) -> RowColumns {
         if range == 0..<count { return self }
         var part = self
         part.uuids = Array(uuids[range])
@@ -205,5 +203,19 @@ extension RowColumns {
         part.flags = Array(flags[range])
         part.extraIDs = extraIDs.isEmpty ? [] : Array(extraIDs[range])
         return part
+    }
+}
+
+extension FrameDecoder {
+    /// Decodes a frame whose bytes were checked; false when they are no content all the same.
+    mutating func decodes(_ header: FrameHeader, _ stored: Span<UInt8>, into content: inout FrameContent) -> Bool {
+        do {
+            try unsafe stored.withUnsafeBytes { bytes in
+                try unsafe decode(header, stored: bytes, into: &content)
+            }
+            return true
+        } catch {
+            return false
+        }
     }
 }

@@ -85,3 +85,11 @@ private func readBytes(_ descriptor: Int32, _ base: UnsafeMutablePointer<UInt8>?
 private func writeBytes(_ descriptor: Int32, _ base: UnsafePointer<UInt8>?, _ count: Int) -> Int {
     unsafe write(descriptor, base, count)
 }
+
+extension Platform {
+    /// An environment variable; `nil` when it is not set.
+    package static func environment(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        return unsafe String(cString: value)
+    }
+}

@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 /// Numbers byte strings: the same bytes get the same number, 0, 1, 2 …, in the order of arrival.
 ///

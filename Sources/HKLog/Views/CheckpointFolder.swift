@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 /// The checkpoints of a store: layer files in its `views` folder, each naming the one below it.
 ///

@@ -4,6 +4,7 @@ private import CHKLogShims
 ///
 /// `Array` would copy on growth (twice the memory at the peak of a replay) and check uniqueness at each access.
 /// An index out of range traps in every build: callers bound what comes from outside.
+@safe
 struct Column<Element: BitwiseCopyable>: ~Copyable {
     private(set) var count = 0
     private(set) var capacity = 0

@@ -1,5 +1,5 @@
 private import CHKLogShims
-package import HKLogFormat
+internal import HKLogFormat
 
 /// The parts of a layer file. Numbers are part of the checkpoint's format.
 enum LayerSection: UInt32, CaseIterable {
@@ -135,6 +135,7 @@ struct LayerHeader: Equatable {
 ///
 /// A block that fails, or an index that leads out of its section, sets `isDamaged` and reads as zeros. Whoever
 /// asked looks at `isDamaged` before the answer is believed, throws the layers away and replays the log.
+@safe
 final class LayerFile {
     let name: String
     let header: LayerHeader
@@ -305,7 +306,7 @@ final class LayerFile {
         // The checksum's own block in the table, against the table of tables, comes first.
         let tableBlock = block * 4 / size
         let tableBit = blockCount + tableBlock
-        guard let base = bytes.baseAddress else { return false }
+        guard let base = unsafe bytes.baseAddress else { return false }
         if unsafe checked[tableBit >> 3] & (1 << UInt8(tableBit & 7)) == 0 {
             let start = tableOffset + tableBlock * size
             let count = min(size, topTableOffset - start)

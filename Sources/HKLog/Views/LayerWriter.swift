@@ -1,5 +1,5 @@
 private import CHKLogShims
-package import HKLogFormat
+internal import HKLogFormat
 
 /// Writes views as a layer file: what is in memory, together with as many of the newest layers as are small beside
 /// it. So a store of any size is rewritten whole only after it has grown by about as much again.
@@ -439,7 +439,7 @@ struct LayerOutput: ~Copyable {
         while start < buffer.count {
             let count = min(LayerHeader.blockByteCount, buffer.count - start)
             let sum = unsafe buffer.withUnsafeBytes { bytes in
-                unsafe hklog_crc32c(0, bytes.baseAddress.map { $0 + start }, count)
+                unsafe hklog_crc32c(0, bytes[start..<start + count].baseAddressOfPart, count)
             }
             blockChecksums.append(sum)
             start += count
@@ -462,7 +462,7 @@ struct LayerOutput: ~Copyable {
         while start < table.count {
             let count = min(LayerHeader.blockByteCount, table.count - start)
             let sum = unsafe table.withUnsafeBytes { bytes in
-                unsafe hklog_crc32c(0, bytes.baseAddress.map { $0 + start }, count)
+                unsafe hklog_crc32c(0, bytes[start..<start + count].baseAddressOfPart, count)
             }
             LayerOutput.append(sum, to: &top)
             start += count
@@ -478,4 +478,9 @@ struct LayerOutput: ~Copyable {
     private static func append(_ value: UInt32, to bytes: inout [UInt8]) {
         for shift in stride(from: UInt32(0), to: 32, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
     }
+}
+
+extension Slice<UnsafeRawBufferPointer> {
+    /// Where the part begins.
+    fileprivate var baseAddressOfPart: UnsafeRawPointer? { unsafe UnsafeRawBufferPointer(rebasing: self).baseAddress }
 }

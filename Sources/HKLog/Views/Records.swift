@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 // Plain records that columns hold, in memory and in layer files alike: their layout is part of a checkpoint's
 // format, and a change of it goes with `LayerHeader.version`.

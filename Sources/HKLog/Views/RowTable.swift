@@ -1,5 +1,5 @@
 private import CHKLogShims
-package import HKLogFormat
+internal import HKLogFormat
 
 /// The rows that have come since the newest layer, as columns, with a hash index by uuid.
 ///

@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 /// What the statistics of a type are.
 enum StatisticKind: Equatable {

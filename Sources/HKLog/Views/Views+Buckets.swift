@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 // Bringing day buckets up to date: everything is computed anew from a bucket's own rows, in whatever order they
 // came, by the one kernel that queries use as well.

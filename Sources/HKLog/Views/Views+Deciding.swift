@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 /// What becomes of a batch that is offered to the log.
 enum Decision {

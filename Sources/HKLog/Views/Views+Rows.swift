@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 /// One row's columns, wherever they stand.
 struct RowView {
@@ -263,8 +263,9 @@ extension LayerFile {
     /// Where a day bucket stands among this layer's; `nil` when it has none.
     func bucketIndex(_ key: BucketKey) -> Int? {
         let place = firstBucket(from: key)
-        guard place < bucketKeys.count, load(bucketKeys, place) as UInt64 == key.raw else { return nil }
-        return place
+        guard place < bucketKeys.count else { return nil }
+        let found: UInt64 = load(bucketKeys, place)
+        return found == key.raw ? place : nil
     }
 
     /// The first bucket at or after a key.
@@ -272,7 +273,8 @@ extension LayerFile {
         var (low, high) = (0, bucketKeys.count)
         while low < high {
             let middle = (low + high) / 2
-            if load(bucketKeys, middle) as UInt64 < key.raw { low = middle + 1 } else { high = middle }
+            let candidate: UInt64 = load(bucketKeys, middle)
+            if candidate < key.raw { low = middle + 1 } else { high = middle }
         }
         return low
     }

@@ -1,4 +1,4 @@
-package import HKLogFormat
+internal import HKLogFormat
 
 // The small state of a checkpoint: symbols, streams, counters. It stands whole in each layer, so that the newest
 // one is enough to go on from.

@@ -1,5 +1,5 @@
 private import CHKLogShims
-package import HKLogFormat
+internal import HKLogFormat
 
 /// All views of one store at one anchor: the sample table, day buckets, streams, catalog and digest.
 ///
@@ -320,8 +320,9 @@ final class Views {
             var shape = shapeMap[local]
             if shape == .max {
                 // An unreadable label is kept out by the codec's checks in `Store`; dead shape as a last resort.
+                let label = rows.shapes[local].label
                 shape =
-                    symbols.internShape(rows.shapes[local].label.span, stream: stream, isManual: false)
+                    symbols.internShape(label.span, stream: stream, isManual: false)
                     ?? symbols.deadShape(stream: stream)
                 shapeMap[local] = shape
             }
@@ -335,8 +336,8 @@ final class Views {
                 }
                 let bits = extras[Int(extra) - 1 - extraBase].bits
                 if bits & ExtraBits.isManual != 0 {
-                    shape =
-                        symbols.internShape(rows.shapes[local].label.span, stream: stream, isManual: true) ?? shape
+                    let label = rows.shapes[local].label
+                    shape = symbols.internShape(label.span, stream: stream, isManual: true) ?? shape
                 }
                 if bits & ExtraBits.hasSync != 0 { table.flags[first + index] |= RowState.hasSync }
             }
@@ -375,7 +376,7 @@ final class Views {
         let scan = MetadataScan(metadata)
         var bits: UInt32 = 0
         if scan.wasUserEntered { bits |= ExtraBits.isManual }
-        if scan.syncIdentifier != nil { bits |= ExtraBits.hasSync }
+        if scan.hasSyncIdentifier { bits |= ExtraBits.hasSync }
         let record = ExtraRecord(
             digest: digest, count: extra.count, byteOffset: UInt64(extraBytes.count),
             metadataByteCount: UInt32(metadata.count), payloadByteCount: UInt32(payload.count), bits: bits)
@@ -729,7 +730,7 @@ final class Views {
         guard view.extra != 0 else { return nil }
         let bytes = metadata(of: view.extra)
         let scan = MetadataScan(bytes.span)
-        guard let identifier = scan.syncIdentifier else { return nil }
+        guard let identifier = scan.syncIdentifier(in: bytes.span) else { return nil }
         let shape = symbols.shapes[Int(view.shape)]
         var hasher = ContentHasher(domain: DigestDomain.syncGroup)
         let source = symbols.sources[Int(shape.ownSourceID)]
