@@ -125,7 +125,7 @@ final class AppendRun {
         }
         while let event = try reader.next() {
             switch event {
-            case .batch(let batch): try append(batch)
+            case .batch(let batch): try append(batch, place: "\(name): line \(reader.lineNumber)")
             case .rejected(let error):
                 guard skipsInvalidLines else { throw error.error(file: name) }
                 rejectedCount += 1
@@ -148,9 +148,14 @@ final class AppendRun {
         try System.waitForInput(descriptor)
     }
 
-    private func append(_ batch: Batch) throws(HKLogError) {
+    private func append(_ batch: Batch, place: @autoclosure () -> String) throws(HKLogError) {
         if System.interruption != nil { throw .interrupted }
-        pending.append(try isGrouped ? store.enqueue(batch) : store.append(batch))
+        do throws(HKLogError) {
+            pending.append(try isGrouped ? store.enqueue(batch) : store.append(batch))
+        } catch {
+            guard error.code == .conflict || error.code == .invalidData else { throw error }
+            throw HKLogError(error.code, "\(place()): \(error.message)")
+        }
         if !isGrouped || store.groupIsDue { try acknowledge() }
     }
 
@@ -170,6 +175,7 @@ final class AppendRun {
         }
         session.tellWarnings(of: store)
         try session.output.flush()
+        store.checkpointIfDue()
     }
 
     /// Acknowledges what is left, says what was done, closes the store, and gives the exit status.
@@ -183,18 +189,23 @@ final class AppendRun {
         }
         do throws(HKLogError) { try acknowledge() } catch { note(error) }
         session.messages.endProgress()
+        // The answer first: closing may save the views, and nobody should wait for that.
+        if failure?.code != .closedPipe {
+            do throws(HKLogError) {
+                try printSummary()
+                try session.output.flush()
+            } catch {
+                note(error)
+            }
+        }
         do throws(HKLogError) { try rejected?.close() } catch { note(error) }
         do throws(HKLogError) { try store.close() } catch { note(error) }
         session.tellWarnings(of: store)
-        if failure?.code != .closedPipe {
-            do throws(HKLogError) { try printSummary() } catch { note(error) }
-        }
         if let failure {
             if rejectedCount > 0 { tellRejected() }
             throw failure
         }
         guard rejectedCount == 0 else {
-            try session.output.flush()
             tellRejected()
             return ExitStatus.invalidData
         }
@@ -222,7 +233,7 @@ final class AppendRun {
         if duplicateCount > 0 { text += "; " + count(duplicateCount, "duplicate", "duplicates") }
         if staleCount > 0 { text += "; \(NumberText.readable(staleCount)) stale" }
         if rejectedCount > 0 { text += "; " + count(rejectedCount, "line rejected", "lines rejected") }
-        text += "; the log's anchor is \(store.logAnchor)"
+        text += "; the log's anchor is \(try store.logAnchor())"
         try session.output.write(text + "\n")
     }
 }

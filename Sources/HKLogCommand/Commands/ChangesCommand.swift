@@ -34,7 +34,7 @@ enum ChangesCommand {
             try run.printBurst(isFirst: false)
             session.tellWarnings(of: store)
         }
-        return try session.status(after: store)
+        return try session.finish(with: store)
     }
 
     /// Short enough to show a batch within a second, long enough to idle without load.

@@ -38,7 +38,7 @@ enum ChartCommand {
         } else if svgPath == nil {
             try output.print(in: session)
         }
-        return try session.status(after: store)
+        return try session.finish(with: store)
     }
 
     private static func draw(_ model: ChartModel, isWhole: Bool, _ session: Session) throws(HKLogError) {

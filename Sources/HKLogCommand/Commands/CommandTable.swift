@@ -18,5 +18,6 @@ extension CommandSpec {
         CompactCommand.spec,
         BackupCommand.spec,
         ChartCommand.spec,
+        GenerateCommand.spec,
     ]
 }

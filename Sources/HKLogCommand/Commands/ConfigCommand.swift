@@ -34,7 +34,7 @@ enum ConfigCommand {
             try store.set(timeZone: zone, styles: styles, priorities: [:])
         }
         try show(store, session)
-        let status = try session.status(after: store)
+        let status = try session.finish(with: store)
         if isChange { try store.close() }
         return status
     }

@@ -24,7 +24,7 @@ enum ExplainCommand {
         } else {
             try session.print(explanation.samples, columns: columns(type: type), empty: "")
         }
-        return try session.status(after: store)
+        return try session.finish(with: store)
     }
 
     /// `1d` and the like name the day that lies that long before today.

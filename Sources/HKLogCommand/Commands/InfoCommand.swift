@@ -28,6 +28,6 @@ enum InfoCommand {
     private static func run(_ session: Session) throws(HKLogError) -> Int32 {
         let store = try session.openForReading()
         try session.print(try store.info(), columns: columns)
-        return try session.status(after: store)
+        return try session.finish(with: store)
     }
 }

@@ -49,7 +49,7 @@ enum InitCommand {
                     Column("segmentBytes", isNumeric: true) { .unsigned($0.store.settings.segmentByteCount) },
                 ])
         }
-        let status = try session.status(after: store)
+        let status = try session.finish(with: store)
         if !isThere { try store.close() }
         return status
     }

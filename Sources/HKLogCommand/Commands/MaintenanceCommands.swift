@@ -113,7 +113,7 @@ enum CompactCommand {
                 "files that were set aside may still hold deleted data; 'hklog compact --purge' removes them: "
                     + report.setAside.joined(separator: ", "))
         }
-        let status = try session.status(after: store)
+        let status = try session.finish(with: store)
         try store.close()
         return status
     }
@@ -139,11 +139,11 @@ enum BackupCommand {
         session.messages.endProgress()
         let copy = try Store.open(at: directory, access: .read)
         try session.print(
-            Outcome(store: directory, logAnchor: copy.logAnchor),
+            Outcome(store: directory, logAnchor: try copy.logAnchor()),
             columns: [
                 Column("store", heading: "copy") { .text($0.store) },
                 Column("logAnchor", heading: "log anchor") { .anchor($0.logAnchor) },
             ])
-        return try session.status(after: store)
+        return try session.finish(with: store)
     }
 }

@@ -40,6 +40,6 @@ enum ReplayCommand {
             from: from, to: to, progress: session.progress("replaying", unit: .batches))
         session.messages.endProgress()
         try session.print(report, columns: columns)
-        return try session.status(after: store)
+        return try session.finish(with: store)
     }
 }

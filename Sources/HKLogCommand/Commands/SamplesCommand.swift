@@ -60,6 +60,6 @@ enum SamplesCommand {
                 line.removeLast()
                 return line
             })
-        return try session.status(after: store)
+        return try session.finish(with: store)
     }
 }

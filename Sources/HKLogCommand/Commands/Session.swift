@@ -33,7 +33,7 @@ struct Session {
         let store = try Store.open(at: storePath, access: access, sync: sync)
         tellWarnings(of: store)
         messages.detail(
-            "store \(store.path), log anchor \(store.logAnchor), days of \(store.settings.timeZone)")
+            "store \(store.path), log anchor \(try store.logAnchor()), days of \(store.settings.timeZone)")
         return store
     }
 
@@ -48,12 +48,17 @@ struct Session {
         for warning in store.takeWarnings() { messages.warning(warning) }
     }
 
-    /// The exit status of a command that has read from the store: 74 where damage cut the answer short.
-    func status(after store: Store) throws(HKLogError) -> Int32 {
-        tellWarnings(of: store)
-        guard let damage = store.damage else { return ExitStatus.done }
-        // Results first, so that they stand above the message in a terminal.
+    /// Ends a command that has read from the store: its exit status is 74 where damage cut the answer short.
+    ///
+    /// After the answer, views that had to be caught up with the log are saved, so that the next command need not.
+    func finish(with store: Store) throws(HKLogError) -> Int32 {
+        // Results first, so that they stand above the messages in a terminal, and nobody waits for the views.
         try output.flush()
+        tellWarnings(of: store)
+        guard let damage = store.damage else {
+            store.checkpointIfDue()
+            return ExitStatus.done
+        }
         messages.error(damage.message)
         return damage.code.exitStatus
     }

@@ -41,7 +41,7 @@ enum SourcesCommand {
             try store.set(timeZone: nil, styles: [:], priorities: priorities)
         }
         try session.print(try store.sources(type: type), columns: columns, empty: "no sources yet")
-        let status = try session.status(after: store)
+        let status = try session.finish(with: store)
         if preferred != nil { try store.close() }
         return status
     }

@@ -35,7 +35,7 @@ enum StatsCommand {
         query.fill = arguments.has(.fill)
         let result = try store.statistics(query)
         try StatisticsOutput(query: query, result: result, store: store).print(in: session)
-        return try session.status(after: store)
+        return try session.finish(with: store)
     }
 
     /// What `stats` and `chart` have in common.

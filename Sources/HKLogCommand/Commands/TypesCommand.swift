@@ -43,7 +43,7 @@ enum TypesCommand {
             rows.sort { $0.type.utf8.lexicographicallyPrecedes($1.type.utf8) }
         }
         try session.print(rows, columns: columns, empty: "no samples yet")
-        return try session.status(after: store)
+        return try session.finish(with: store)
     }
 
     private static func catalogRows(settings: StoreSettings) -> [Row] {

@@ -4,6 +4,7 @@ struct ProgressBar {
     enum Unit {
         case bytes
         case batches
+        case samples
     }
 
     private let what: String
