@@ -252,7 +252,8 @@ final class StoreCore {
         } catch {
             throw HKLogError(.invalidData, "the batch is too large for a frame of the log; send it in smaller pages")
         }
-        _ = try writer.append(frameBytes.span, syncing: syncing)
+        let frame = frameBytes
+        _ = try writer.append(frame.span, syncing: syncing)
         if !syncing {
             if groupBatches == 0 { groupStart = Platform.monotonicNanoseconds }
             groupBatches += 1
@@ -401,6 +402,37 @@ final class StoreCore {
         loaded = nil
         try writer?.close()
         writer = nil
+    }
+
+    /// Bytes of the log without preallocation, its segments, and how far the newest usable checkpoint goes.
+    func logSize() throws(HKLogError) -> (bytes: UInt64, segments: Int, viewsAnchor: UInt64) {
+        if isImaginary { return (0, 0, 0) }
+        try commit()
+        let reader: LogReader
+        do throws(HKLogError) {
+            reader = try LogReader(files, storeID: manifest.storeID)
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return (0, 0, 0)
+        }
+        var bytes: UInt64 = 0
+        let segments = reader.segments.segments
+        for segment in segments { bytes += UInt64(segment.byteCount) }
+        // The newest segment may have room that was asked for in advance: what counts are its frames.
+        if let last = segments.last {
+            let end = try views().logPosition
+            if end.segment == last.firstAnchor, end.byteOffset < last.byteCount {
+                bytes -= UInt64(last.byteCount - end.byteOffset)
+            }
+        }
+        let definition = loader.definition
+        for name in loader.checkpoints.names() {
+            guard let chain = loader.checkpoints.chain(endingWith: name, definition: definition),
+                let newest = chain.last
+            else { continue }
+            return (bytes, segments.count, newest.header.toAnchor)
+        }
+        return (bytes, segments.count, 0)
     }
 
     // MARK: Settings

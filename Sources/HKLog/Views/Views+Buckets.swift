@@ -243,10 +243,11 @@ extension Views {
         var preference: Int?
     }
 
-    /// The sources of a type with shown samples, the highest priority first.
-    func rankedSources(type: UInt32) -> [RankedSource] {
+    /// The sources of a type with shown samples, of one stream or of all, the highest priority first.
+    func rankedSources(type: UInt32, stream: UInt32? = nil) -> [RankedSource] {
         var found: [RankedSource] = []
         for shape in symbols.types[Int(type)].shapeIDs where symbols.shapes[Int(shape)].shownCount > 0 {
+            if let stream, symbols.shapes[Int(shape)].streamID != stream { continue }
             refreshExtremes(shape)
             let entry = symbols.shapes[Int(shape)]
             if let index = found.firstIndex(where: { $0.sourceID == entry.sourceID }) {

@@ -1,0 +1,297 @@
+internal import HKLogFormat
+
+// Statistics rows: day buckets come from the view as they stand; everything else is computed from the samples of
+// the days in question, by the same kernel.
+extension Views {
+    /// What of a query the views need, resolved.
+    struct StatisticsPlan {
+        var size: BucketSize
+        var calendar: LocalCalendar
+        var range: Range<Int64>
+        var separateBySource: Bool
+        var stream: UInt32?
+        var fill: Bool
+        /// A start was asked for: fill from there.
+        var hasStart: Bool
+        var hasEnd: Bool
+        /// Values from the canonical unit to the one that is asked for.
+        var conversion: UnitConversion?
+        var unit: String?
+        /// Day buckets of the store's zone, merged, of all streams: what the view keeps.
+        var isOfView: Bool
+    }
+
+    /// The rows of one type, in order.
+    func statistics(type: UInt32, _ plan: StatisticsPlan, into rows: inout [StatisticsRow]) {
+        let entry = symbols.types[Int(type)]
+        guard entry.statistic != .none else { return }
+        let first = rows.count
+        if plan.isOfView && !plan.separateBySource {
+            viewRows(type, entry, plan, into: &rows)
+        } else {
+            computedRows(type, entry, plan, into: &rows)
+        }
+        if plan.fill { fillGaps(entry, plan, from: first, in: &rows) }
+    }
+
+    private func viewRows(_ type: UInt32, _ entry: TypeEntry, _ plan: StatisticsPlan, into rows: inout [StatisticsRow]) {
+        for key in orderedKeys(type: type) {
+            let range = dayRange(key.day)
+            guard range.upperBound > plan.range.lowerBound, range.lowerBound < plan.range.upperBound,
+                let record = record(of: key), !record.isEmpty
+            else { continue }
+            let bucket = Bucket(size: .day, number: Int64(key.day), start: range.lowerBound, end: range.upperBound)
+            if entry.statistic == .category {
+                for row in categoryRows(of: key, record) {
+                    rows.append(
+                        self.row(entry, bucket, plan, source: nil, category: (row.value, row.count, row.seconds)))
+                }
+            } else {
+                rows.append(self.row(entry, bucket, plan, source: nil, record))
+            }
+        }
+    }
+
+    /// A day bucket's numbers, wherever they stand.
+    func record(of key: BucketKey) -> BucketRecord? {
+        if let index = buckets.find(key), buckets.entries[index].hasRecord { return buckets.entries[index].record }
+        return layerRecord(key)
+    }
+
+    private func computedRows(
+        _ type: UInt32, _ entry: TypeEntry, _ plan: StatisticsPlan, into rows: inout [StatisticsRow]
+    ) {
+        let members = rowsOfDays(type: type, meeting: plan)
+        guard !members.isEmpty else { return }
+        let ranking = ranking(of: members, type: type, stream: plan.stream)
+        let names = ranking.map { displayName(ofSource: $0) }
+        var ranks = [Int32](repeating: -1, count: symbols.sources.count)
+        for (rank, source) in ranking.enumerated() { ranks[Int(source)] = Int32(rank) }
+        let isCategory = entry.statistic == .category
+        // Each sample goes to every bucket that it touches; samples of a bucket stand together after a sort.
+        var places: [(bucket: Int64, member: Int32)] = []
+        var quantities: [KernelSample] = []
+        var categories: [KernelCategorySample] = []
+        for view in members {
+            let source = symbols.shapes[Int(view.shape)].sourceID
+            let member: Int
+            if isCategory {
+                var sample = categorySample(view)
+                sample.rank = ranks[Int(source)]
+                categories.append(sample)
+                member = categories.count - 1
+            } else {
+                guard var sample = kernelSample(view) else { continue }
+                sample.rank = ranks[Int(source)]
+                quantities.append(sample)
+                member = quantities.count - 1
+            }
+            forEachBucket(touchedBy: view, entry, plan) { places.append(($0.number, Int32(member))) }
+        }
+        places.sort { $0 < $1 }
+        var position = 0
+        while position < places.count {
+            let number = places[position].bucket
+            let bucket = plan.calendar.bucket(plan.size, number: number)
+            var end = position
+            while end < places.count && places[end].bucket == number { end += 1 }
+            if isCategory {
+                let own = places[position..<end].map { categories[Int($0.member)] }
+                categoryRows(own, entry, bucket, plan, names, into: &rows)
+            } else {
+                let own = places[position..<end].map { quantities[Int($0.member)] }
+                quantityRows(own, entry, bucket, plan, names, into: &rows)
+            }
+            position = end
+        }
+    }
+
+    private func quantityRows(
+        _ samples: [KernelSample], _ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan,
+        _ names: [String], into rows: inout [StatisticsRow]
+    ) {
+        if case .discrete(let style) = entry.statistic {
+            let mean = DiscreteMean(style)
+            guard let merged = kernel.discreteBucket(of: samples.span, in: bucket.range, mean: mean) else { return }
+            rows.append(row(entry, bucket, plan, source: nil, BucketRecord(merged)))
+            guard plan.separateBySource else { return }
+            for own in kernel.discreteBucketsBySource(of: samples.span, in: bucket.range, mean: mean) {
+                rows.append(row(entry, bucket, plan, source: names[Int(own.rank)], BucketRecord(own.bucket)))
+            }
+        } else {
+            guard let merged = kernel.cumulativeBucket(of: samples.span, in: bucket.range) else { return }
+            rows.append(row(entry, bucket, plan, source: nil, BucketRecord(merged)))
+            guard plan.separateBySource else { return }
+            for own in kernel.cumulativeBucketsBySource(of: samples.span, in: bucket.range) {
+                rows.append(row(entry, bucket, plan, source: names[Int(own.rank)], BucketRecord(own.bucket)))
+            }
+        }
+    }
+
+    private func categoryRows(
+        _ samples: [KernelCategorySample], _ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan,
+        _ names: [String], into rows: inout [StatisticsRow]
+    ) {
+        let layers: CategoryLayers = entry.isSleep ? .sleepAnalysis : .one
+        let bySource =
+            plan.separateBySource
+            ? kernel.categoryBucketBySource(of: samples.span, in: bucket.range, layers: layers) : []
+        for merged in kernel.categoryBucket(of: samples.span, in: bucket.range, layers: layers) {
+            rows.append(
+                row(entry, bucket, plan, source: nil, category: (merged.value, merged.count, merged.seconds)))
+            for own in bySource
+            where own.row.value == merged.value && (own.row.count > 0 || own.row.microseconds > 0) {
+                rows.append(
+                    row(
+                        entry, bucket, plan, source: names[Int(own.rank)],
+                        category: (own.row.value, own.row.count, own.row.seconds)))
+            }
+        }
+    }
+
+    // MARK: Samples of a query
+
+    /// Shown rows of a type that may touch the buckets that meet the asked range: each once.
+    private func rowsOfDays(type: UInt32, meeting plan: StatisticsPlan) -> [RowView] {
+        // The buckets at both ends are given whole.
+        var range = plan.range
+        if range.lowerBound > Timestamp.earliest.microseconds {
+            range = plan.calendar.bucket(containing: range.lowerBound, size: plan.size).start..<range.upperBound
+        }
+        if range.upperBound <= Timestamp.latest.microseconds, range.upperBound > range.lowerBound {
+            let end = plan.calendar.bucket(containing: range.upperBound - 1, size: plan.size).end
+            range = range.lowerBound..<max(end, range.lowerBound)
+        }
+        return shownRows(type: type, meeting: range).compactMap { _, view in
+            if let stream = plan.stream, symbols.shapes[Int(view.shape)].streamID != stream { return nil }
+            return view
+        }
+    }
+
+    /// Shown rows of a type that touch the days of a range, each once, by row number.
+    func shownRows(type: UInt32, meeting range: Range<Int64>) -> [(UInt32, RowView)] {
+        var found: [(UInt32, RowView)] = []
+        var isSpread = false
+        for key in orderedKeys(type: type) {
+            let day = dayRange(key.day)
+            guard day.upperBound > range.lowerBound, day.lowerBound < range.upperBound else { continue }
+            forEachShownRow(key) { row, view in
+                found.append((row, view))
+                if view.start < day.lowerBound { isSpread = true }
+            }
+        }
+        guard isSpread else { return found }
+        found.sort { $0.0 < $1.0 }
+        var unique: [(UInt32, RowView)] = []
+        unique.reserveCapacity(found.count)
+        for pair in found where unique.last?.0 != pair.0 { unique.append(pair) }
+        return unique
+    }
+
+    private func ranking(of members: [RowView], type: UInt32, stream: UInt32?) -> [UInt32] {
+        guard stream != nil else { return symbols.types[Int(type)].ranking }
+        // Ranked among the stream's own samples, as if the others were not there.
+        let sources = Set(members.map { symbols.shapes[Int($0.shape)].sourceID })
+        return rankedSources(type: type, stream: stream).map(\.sourceID).filter(sources.contains)
+    }
+
+    private func forEachBucket(
+        touchedBy view: RowView, _ entry: TypeEntry, _ plan: StatisticsPlan, _ body: (Bucket) -> Void
+    ) {
+        var bucket = plan.calendar.bucket(containing: view.start, size: plan.size)
+        func meets(_ bucket: Bucket) -> Bool {
+            bucket.end > plan.range.lowerBound && bucket.start < plan.range.upperBound
+        }
+        var end = view.start
+        switch entry.statistic {
+        case .cumulative:
+            if UInt64(bitPattern: view.duration) <= KernelSample.longestSplitMicroseconds { end = view.end }
+        case .category: end = view.start &+ min(view.duration, Views.longestSpreadDuration)
+        case .discrete, .none: break
+        }
+        if end <= view.start {
+            if meets(bucket) { body(bucket) }
+            return
+        }
+        if bucket.end <= plan.range.lowerBound, plan.range.lowerBound < end {
+            bucket = plan.calendar.bucket(containing: plan.range.lowerBound, size: plan.size)
+        }
+        while bucket.start < end {
+            if bucket.start >= plan.range.upperBound { return }
+            if meets(bucket) { body(bucket) }
+            guard bucket.end > bucket.start else { return }
+            bucket = plan.calendar.bucket(containing: bucket.end, size: plan.size)
+        }
+    }
+
+    // MARK: Rows
+
+    private func row(
+        _ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan, source: String?, _ record: BucketRecord
+    ) -> StatisticsRow {
+        func shown(_ value: Double) -> Double { plan.conversion?.apply(value) ?? value }
+        var row = emptyRow(entry, bucket, plan, source: source)
+        row.count = record.count
+        if entry.statistic == .cumulative {
+            row.sum = shown(record.value)
+        } else {
+            row.min = shown(record.minimum)
+            row.max = shown(record.maximum)
+            row.average = shown(record.value)
+            row.mostRecent = shown(record.mostRecent)
+        }
+        return row
+    }
+
+    private func row(
+        _ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan, source: String?,
+        category: (value: Int64, count: UInt64, seconds: Double)
+    ) -> StatisticsRow {
+        var row = emptyRow(entry, bucket, plan, source: source)
+        row.value = category.value
+        row.count = category.count
+        row.seconds = category.seconds
+        return row
+    }
+
+    private func emptyRow(_ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan, source: String?)
+        -> StatisticsRow
+    {
+        StatisticsRow(
+            type: entry.identifier, bucket: bucket.label, start: Timestamp(microseconds: bucket.start),
+            end: Timestamp(microseconds: bucket.end), source: source,
+            unit: entry.statistic == .category ? nil : plan.unit ?? entry.canonicalUnit?.description, value: nil,
+            count: 0, sum: nil, min: nil, max: nil, average: nil, mostRecent: nil, seconds: nil,
+            style: entry.statistic == .category ? nil : entry.style)
+    }
+
+    /// Puts a row with count 0 where a bucket has none.
+    private func fillGaps(_ entry: TypeEntry, _ plan: StatisticsPlan, from first: Int, in rows: inout [StatisticsRow]) {
+        let own = Array(rows[first...])
+        let start = plan.hasStart ? plan.range.lowerBound : own.first?.start.microseconds
+        let end = plan.hasEnd ? plan.range.upperBound : own.last?.end.microseconds
+        guard let start, let end, start < end else { return }
+        rows.removeLast(own.count)
+        var position = 0
+        for bucket in plan.calendar.buckets(plan.size, covering: start..<end) where bucket.end > bucket.start {
+            let before = position
+            while position < own.count && own[position].start.microseconds == bucket.start {
+                rows.append(own[position])
+                position += 1
+            }
+            if position == before { rows.append(emptyRow(entry, bucket, plan, source: nil)) }
+        }
+    }
+}
+
+extension BucketRecord {
+    init(_ bucket: DiscreteBucket) {
+        self.init(
+            count: bucket.count, value: bucket.average, minimum: bucket.minimum, maximum: bucket.maximum,
+            mostRecent: bucket.mostRecent)
+    }
+
+    init(_ bucket: CumulativeBucket) {
+        self.init(count: bucket.count, value: bucket.sum)
+    }
+}
