@@ -68,8 +68,9 @@ extension Views {
         var ranks = [Int32](repeating: -1, count: symbols.sources.count)
         for (rank, source) in ranking.enumerated() { ranks[Int(source)] = Int32(rank) }
         let isCategory = entry.statistic == .category
-        // Each sample goes to every bucket that it touches; samples of a bucket stand together after a sort.
-        var places: [(bucket: Int64, member: Int32)] = []
+        // Each sample goes to every bucket that it touches; samples of a bucket stand together after a sort. Buckets
+        // go by their starts: two hours may bear one number where clocks are set back.
+        var places: [(bucketStart: Int64, member: Int32)] = []
         var quantities: [KernelSample] = []
         var categories: [KernelCategorySample] = []
         for view in members {
@@ -86,15 +87,15 @@ extension Views {
                 quantities.append(sample)
                 member = quantities.count - 1
             }
-            forEachBucket(touchedBy: view, entry, plan) { places.append(($0.number, Int32(member))) }
+            forEachBucket(touchedBy: view, entry, plan) { places.append(($0.start, Int32(member))) }
         }
         places.sort { $0 < $1 }
         var position = 0
         while position < places.count {
-            let number = places[position].bucket
-            let bucket = plan.calendar.bucket(plan.size, number: number)
+            let start = places[position].bucketStart
+            let bucket = plan.calendar.bucket(containing: start, size: plan.size)
             var end = position
-            while end < places.count && places[end].bucket == number { end += 1 }
+            while end < places.count && places[end].bucketStart == start { end += 1 }
             if isCategory {
                 let own = places[position..<end].map { categories[Int($0.member)] }
                 categoryRows(own, entry, bucket, plan, names, into: &rows)
