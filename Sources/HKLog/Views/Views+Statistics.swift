@@ -134,18 +134,19 @@ extension Views {
         _ names: [String], into rows: inout [StatisticsRow]
     ) {
         let layers: CategoryLayers = entry.isSleep ? .sleepAnalysis : .one
+        let merged = kernel.categoryBucket(of: samples.span, in: bucket.range, layers: layers)
         let bySource =
             plan.separateBySource
-            ? kernel.categoryBucketBySource(of: samples.span, in: bucket.range, layers: layers) : []
-        for merged in kernel.categoryBucket(of: samples.span, in: bucket.range, layers: layers) {
-            rows.append(
-                row(entry, bucket, plan, source: nil, category: (merged.value, merged.count, merged.seconds)))
-            for own in bySource
-            where own.row.value == merged.value && (own.row.count > 0 || own.row.microseconds > 0) {
-                rows.append(
-                    row(
-                        entry, bucket, plan, source: names[Int(own.rank)],
-                        category: (own.row.value, own.row.count, own.row.seconds)))
+            ? kernel.categoryBucketBySource(of: samples.span, in: bucket.range, layers: layers)
+                .filter { $0.row.count > 0 || $0.row.microseconds > 0 } : []
+        // A value that is covered wholly has rows of its sources and no merged one.
+        for value in Set(merged.map(\.value) + bySource.map(\.row.value)).sorted() {
+            for row in merged where row.value == value {
+                rows.append(self.row(entry, bucket, plan, source: nil, category: (value, row.count, row.seconds)))
+            }
+            for own in bySource where own.row.value == value {
+                let category = (value, own.row.count, own.row.seconds)
+                rows.append(row(entry, bucket, plan, source: names[Int(own.rank)], category: category))
             }
         }
     }
