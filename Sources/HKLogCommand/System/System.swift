@@ -213,8 +213,9 @@ enum System {
             wakeWriter.store(ends[1], ordering: .relaxed)
         }
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            var current = sigaction()
-            guard unsafe sigaction(number, nil, &current) == 0, !isIgnored(current) else { continue }
+            // Who starts a program with nohup wants it to outlive the terminal. That a script's background jobs have
+            // INT ignored does not say so: it is a plain way to ask this very process to end.
+            if number == SIGHUP && isIgnored(number) { continue }
             var action = sigaction()
             let handler: @convention(c) (Int32) -> Void = { number in
                 let saved = errno
@@ -236,8 +237,9 @@ enum System {
         }
     }
 
-    /// `nohup` and shells' background jobs set signals to be ignored: that stays.
-    private static func isIgnored(_ action: sigaction) -> Bool {
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard unsafe sigaction(number, nil, &action) == 0 else { return false }
         #if canImport(Darwin)
             let handler = unsafe action.__sigaction_u.__sa_handler
         #else
