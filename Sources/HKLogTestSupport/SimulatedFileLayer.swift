@@ -28,6 +28,8 @@ package final class SimulatedFileLayer: FileLayer {
 
     struct Pending: Sendable {
         var change: Change
+        /// The order in which changes were made, over all files.
+        var number: Int64 = 0
         /// A failed sync has dropped it from what later syncs write.
         var isAbandoned = false
     }
@@ -293,7 +295,7 @@ extension SimulatedFileLayer.State {
     mutating func change(_ node: Int, _ change: SimulatedFileLayer.Change) {
         clock += 1
         nodes[node]?.modified = clock
-        nodes[node]?.pending.append(SimulatedFileLayer.Pending(change: change))
+        nodes[node]?.pending.append(SimulatedFileLayer.Pending(change: change, number: clock))
         nodes[node]?.apply(change)
     }
 

@@ -29,7 +29,7 @@ func content(of bytes: [UInt8], with decoder: inout FrameDecoder) throws -> Fram
         var encoder = FrameEncoder()
         var decoder = FrameDecoder()
         var decoded = FrameContent()
-        for seed in 0..<UInt64(400 * testScale) {
+        for seed in 0..<UInt64(150 * testScale) {
             var maker = ContentMaker(seed: seed)
             let content = maker.content()
             var bytes: [UInt8] = [1, 2, 3]

@@ -87,8 +87,10 @@ import Testing
 
     @Test(arguments: [
         ("1", 1.0), ("-0", -0.0), ("1E2", 100), ("1.5e-3", 0.0015), ("0.1", 0.1), ("\"72.5\"", 72.5),
-        ("9007199254740993", 9_007_199_254_740_992), ("123456789012345678901234567890", 1.2345678901234568e29),
-        ("1e-400", 0), ("2.2250738585072014e-308", 2.2250738585072014e-308), ("4.9e-324", Double.leastNonzeroMagnitude),
+        ("9007199254740993", 9_007_199_254_740_992),
+        ("123456789012345678901234567890", 1.2345678901234568e29),
+        ("1e-400", 0), ("2.2250738585072014e-308", 2.2250738585072014e-308),
+        ("4.9e-324", Double.leastNonzeroMagnitude),
         ("1.7976931348623157e308", Double.greatestFiniteMagnitude), ("0e99999999999999999999", 0),
         ("0.30000000000000004", 0.30000000000000004), ("63.4567890123456", 63.4567890123456),
     ])
@@ -133,7 +135,7 @@ import Testing
             ).added.first)
         #expect(
             sample.metadata?.text == """
-                {"a":[1,2.50,-0,1E400,18446744073709551616],"bA/":"ä😀\\n\\u001f\u{7f}","c":{},"d":[],"e":null}
+                {"a":[1,2.50,-0,1E400,18446744073709551616],"bA/":"ä😀\\n\\u001F\u{7f}","c":{},"d":[],"e":null}
                 """)
         #expect(sample.payload?.text == #"{"x":{"y":[{"z":true}]}}"#)
         #expect(sample.count == .max)
@@ -194,7 +196,8 @@ import Testing
         for line in 0..<3 {
             let samples = (0..<6000).map { (index: Int) -> String in
                 let uuid = "00000000-0000-0000-0000-" + String(1_000_000_000_000 + index).suffix(12)
-                return #"{"uuid":"\#(uuid)","start":\#(index),"source":{"name":"\#(line) \#(index)"},"unit":"count"}"#
+                return
+                    #"{"uuid":"\#(uuid)","start":\#(index),"source":{"name":"\#(line) \#(index)"},"unit":"count"}"#
             }
             let text = #"{"added":["# + samples.joined(separator: ",") + #"],"type":"workout"}"#
             guard case .batch(let batch) = try decoder.decode(Array(text.utf8).span, lineNumber: 1) else {

@@ -36,7 +36,9 @@ import Testing
                 continue
             }
             if [0x20, 0x09, 0x0A, 0x0D].contains(byte) { continue }
-            if last == UInt8(ascii: ","), byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}") { return true }
+            if last == UInt8(ascii: ","), byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}") {
+                return true
+            }
             isInString = byte == UInt8(ascii: "\"")
             last = byte
         }
@@ -50,13 +52,18 @@ import Testing
 
     /// Values on both sides of the border of the grammar.
     static let corpus: [String] = [
-        "0", "-0", "1", "10", "01", "-01", "1.0", "1.", ".1", "1e5", "1E+5", "1e-5", "1e", "1e+", "+1", "--1", "-",
-        "0.0e0", "0x1", "1_0", "Infinity", "-Infinity", "NaN", "true", "tru", "True", "false", "null", "nul", "nulll",
+        "0", "-0", "1", "10", "01", "-01", "1.0", "1.", ".1", "1e5", "1E+5", "1e-5", "1e", "1e+", "+1", "--1",
+        "-",
+        "0.0e0", "0x1", "1_0", "Infinity", "-Infinity", "NaN", "true", "tru", "True", "false", "null", "nul",
+        "nulll",
         "\"\"", "\"a\"", "\"", "'a'", "\"\\\"\"", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\uD83D\\uDE00\"",
         "\"\\uD83D\\u0041\"", "\"\\uDE00\"", "\"\\u0000\"", "\"\t\"", "\"\u{7f}\"", "\"é\"", "\"\\", "\"\\u",
-        "[]", "[ ]", "[1]", "[1,]", "[,1]", "[1 2]", "[1,2]", "[[[]]]", "[", "]", "[1", "[1,", "[\n1\r,\t2 ]", "[1]]",
-        "{}", "{ }", "{\"a\":1}", "{\"a\":1,}", "{,}", "{\"a\"}", "{\"a\":}", "{a:1}", "{1:1}", "{\"a\":1 \"b\":2}",
-        "{\"a\":1,\"b\":2}", "{\"a\" : [ { \"b\" : { } } ] }", "{", "}", "{\"a\":1}}", "{\"a\"::1}", "[}", "{]", "",
+        "[]", "[ ]", "[1]", "[1,]", "[,1]", "[1 2]", "[1,2]", "[[[]]]", "[", "]", "[1", "[1,", "[\n1\r,\t2 ]",
+        "[1]]",
+        "{}", "{ }", "{\"a\":1}", "{\"a\":1,}", "{,}", "{\"a\"}", "{\"a\":}", "{a:1}", "{1:1}",
+        "{\"a\":1 \"b\":2}",
+        "{\"a\":1,\"b\":2}", "{\"a\" : [ { \"b\" : { } } ] }", "{", "}", "{\"a\":1}}", "{\"a\"::1}", "[}",
+        "{]", "",
         " ", "1 1", "\u{c}1", "\u{a0}1", "/**/1", "[1]//", "[\"a\":1]", "{\"a\",1}", "[1:2]",
     ]
 
@@ -70,9 +77,10 @@ import Testing
     @Test func `mutated lines are taken as Foundation takes them and never trap`() {
         let seed = UInt64(2026)
         var random = SplitMix(state: seed)
-        let value = Array(#"{"a":[1,-2.50e+3,true,null,"é\n\u00e9\ud83d\ude00"],"b":{"c":{},"d":[]},"e":""}"#.utf8)
+        let value = Array(
+            #"{"a":[1,-2.50e+3,true,null,"é\n\u00e9\ud83d\ude00"],"b":{"c":{},"d":[]},"e":""}"#.utf8)
         let alphabet = Array("{}[]\",:\\u0123456789eE+-.aé \n\t\u{1}truefalsn".utf8) + [0x80, 0xC3, 0xFF, 0]
-        let rounds = 20_000 * scale
+        let rounds = 6_000 * scale
         var taken = 0
         for _ in 0..<rounds {
             var mutated = value
@@ -97,12 +105,34 @@ import Testing
         var random = SplitMix(state: 4)
         let line = Array(Self.example.utf8)
         let alphabet = Array("{}[]\",:\\u0123456789eE+-.aAé \n\t\u{1}truefalsn".utf8) + [0x80, 0xC3, 0xFF, 0]
-        for _ in 0..<10_000 * scale {
+        for _ in 0..<3_000 * scale {
             var mutated = line
             for _ in 0...random.next() % 2 { mutate(&mutated, alphabet, &random) }
             var decoder = BatchDecoder()
             guard case .batch(let batch) = try? decoder.decode(mutated.span, lineNumber: 1) else { continue }
             #expect(isEqual(try decode(encode(batch)), batch))
+        }
+    }
+
+    @Test func `metadata is kept in the form that the library itself makes`() throws {
+        var random = SplitMix(state: 77)
+        let object = Array(
+            #"{"a":[1,-2.50e+3,true,null,"é\n\u00e9\ud83d\ude00\u001f\/"],"b":{"c":{},"d":[]},"e":""}"#.utf8)
+        let alphabet = Array("{}[]\",:\\u0123456789eE+-.aAé \n\t\u{1}truefalsn".utf8) + [0x80, 0xC3, 0xFF, 0]
+        for _ in 0..<3_000 * scale {
+            var mutated = object
+            for _ in 0..<random.next() % 3 { mutate(&mutated, alphabet, &random) }
+            let line = Array(#"{"stream":"s","deleted":[{"uuid":"\#(uuidA)","metadata":"#.utf8) + mutated
+            let whole = line + Array("}]}".utf8)
+            var decoder = BatchDecoder()
+            let theirs = try? JSONText(parsing: mutated)
+            guard case .batch(let batch)? = try? decoder.decode(whole.span, lineNumber: 1) else {
+                #expect(theirs == nil, "\(String(decoding: mutated, as: UTF8.self))")
+                continue
+            }
+            // A value that closes the deletion early, or is null, is more than one object of metadata.
+            guard let theirs else { continue }
+            #expect(batch.deleted.first?.metadata == theirs)
         }
     }
 
@@ -124,7 +154,8 @@ import Testing
         let digits = Set("0123456789eE+-.".utf8)
         return bytes.split(whereSeparator: { !digits.contains($0) }).contains { (part) -> Bool in
             guard let value = Double(String(decoding: part, as: UTF8.self)) else { return false }
-            return !value.isFinite || (value == 0 && part.contains { (49...57).contains($0) }) || part.count > 15
+            return !value.isFinite || (value == 0 && part.contains { (49...57).contains($0) })
+                || part.count > 15
         }
     }
 

@@ -19,7 +19,8 @@ import Testing
     }
 
     static let batches: [Case] = [
-        Case("[]", "", "one object a line"), Case("7", "", "one object a line"), Case("", "", "one object a line"),
+        Case("[]", "", "one object a line"), Case("7", "", "one object a line"),
+        Case("", "", "one object a line"),
         Case("{}", "stream", "a stream"),
         Case(#"{"added":[]}"#, "stream", "a stream"),
         Case(#"{"stream":"s"} x"#, "", "the end of the line"),
@@ -47,7 +48,9 @@ import Testing
         Case(#"{"stream":"s","deleted":[null]}"#, "deleted[0]", "a uuid, or an object"),
         Case(#"{"stream":"s","deleted":[{}]}"#, "deleted[0].uuid", "required"),
         Case(#"{"stream":"s","deleted":[{"uuid":"\#(uuidA)","x":1}]}"#, "deleted[0].x", "a deletion has"),
-        Case(#"{"stream":"s","deleted":[{"uuid":"\#(uuidA)","metadata":1}]}"#, "deleted[0].metadata", "an object"),
+        Case(
+            #"{"stream":"s","deleted":[{"uuid":"\#(uuidA)","metadata":1}]}"#, "deleted[0].metadata",
+            "an object"),
         Case(#"{"stream":"s","digest":"0123"}"#, "digest", "32 hexadecimal digits"),
         Case(#"{"stream":"s","digest":5}"#, "digest", "32 hexadecimal digits"),
         Case(#"{"stream":"s","added":{}}"#, "added", "an array of samples"),
@@ -78,7 +81,9 @@ import Testing
         Case(sampleLine(start: "true"), "added[0].start", "a date"),
         Case(sampleLine(start: "1e99"), "added[0].start", "a date"),
         Case(sampleLine(start: "253402300800"), "added[0].start", "years 1 to 9999"),
-        Case(sampleLine(more: #","end":"2026-03-01T07:59:59.999999Z""#), "added[0].end", "not before the start"),
+        Case(
+            sampleLine(more: #","end":"2026-03-01T07:59:59.999999Z""#), "added[0].end", "not before the start"
+        ),
         Case(sampleLine(value: "null"), "added[0].value", "require"),
         Case(sampleLine(value: "\"\""), "added[0].value", "a finite number"),
         Case(sampleLine(value: "\"nan\""), "added[0].value", "a finite number"),
@@ -102,21 +107,28 @@ import Testing
         Case(sampleLine(unit: "\"kg\""), "added[0].unit", "fits the type, such as 'count'"),
         Case(sampleLine(unit: "\"furlong\""), "added[0].unit", "a HealthKit unit"),
         Case(sampleLine(type: "\"workout\"", unit: "\"furlong\""), "added[0].unit", "a HealthKit unit"),
-        Case(sampleLine(type: "\"sleepAnalysis\"", value: "1.5", unit: "null"), "added[0].value", "an integer"),
+        Case(
+            sampleLine(type: "\"sleepAnalysis\"", value: "1.5", unit: "null"), "added[0].value", "an integer"),
         Case(
             sampleLine(type: "\"sleepAnalysis\"", value: "\"HKCategoryValueSeverityMild\"", unit: "null"),
             "added[0].value", "the name of a value"),
         Case(
-            sampleLine(type: "\"sleepAnalysis\"", value: "9223372036854775808", unit: "null"), "added[0].value",
+            sampleLine(type: "\"sleepAnalysis\"", value: "9223372036854775808", unit: "null"),
+            "added[0].value",
             "an integer"),
         Case(sampleLine(more: #","source":5"#), "added[0].source", "a source object, or its name"),
         Case(sampleLine(more: #","source":{"names":"x"}"#), "added[0].source.names", "a source has"),
         Case(sampleLine(more: #","source":{"name":5}"#), "added[0].source.name", "a string"),
-        Case(sampleLine(more: #","source":{"name":null,"name":"x"}"#), "added[0].source.name", "each key once"),
+        Case(
+            sampleLine(more: #","source":{"name":null,"name":"x"}"#), "added[0].source.name", "each key once"),
         Case(sampleLine(more: #","device":"Watch""#), "added[0].device", "a device object"),
-        Case(sampleLine(more: #","device":{"bundleIdentifier":"x"}"#), "added[0].device.bundleIdentifier", "has"),
+        Case(
+            sampleLine(more: #","device":{"bundleIdentifier":"x"}"#), "added[0].device.bundleIdentifier",
+            "has"),
         Case(sampleLine(more: #","metadata":[]"#), "added[0].metadata", "an object"),
-        Case(sampleLine(more: #","metadata":{"a":{"b":[0,{"c":1,"c":2}]}}"#), "added[0].metadata.a.b[1].c", "once"),
+        Case(
+            sampleLine(more: #","metadata":{"a":{"b":[0,{"c":1,"c":2}]}}"#), "added[0].metadata.a.b[1].c",
+            "once"),
         Case(sampleLine(more: #","metadata":{"a":1,"\u0061":2}"#), "added[0].metadata.a", "each key once"),
         Case(
             sampleLine(more: #","metadata":{"k":"\#(String(repeating: "x", count: (1 << 20) + 1))"}"#),
@@ -132,7 +144,8 @@ import Testing
                 + #"{"uuid":"\#(uuidA.lowercased())","start":0}]}"#,
             "added[2].uuid", "each uuid once"),
         Case(
-            #"{"type":"workout","added":[{"uuid":"\#(uuidA)","start":0},{"start":0}]}"#, "added[1].uuid", "required"
+            #"{"type":"workout","added":[{"uuid":"\#(uuidA)","start":0},{"start":0}]}"#, "added[1].uuid",
+            "required"
         ),
         Case(sampleLine(more: #","source":"\ud800""#), "added[0].source", "surrogate pair"),
         Case(sampleLine(more: #","source":"\ud800\u0041""#), "added[0].source", "surrogate pair"),
@@ -191,12 +204,13 @@ import Testing
                 more: #","metadata":{"k":"# + String(repeating: "[", count: depth)
                     + String(repeating: "]", count: depth) + "}")
         }
-        // The batch, added, the sample and the metadata are four levels.
-        #expect(refusal(nested(JSONLimits.nestingDepth - 4)) == nil)
-        let error = try #require(refusal(nested(JSONLimits.nestingDepth - 3)))
-        #expect(error.expected == "at most 512 levels of nesting")
+        // The metadata object is the first level.
+        #expect(refusal(nested(JSONText.depthLimit - 1)) == nil)
+        let error = try #require(refusal(nested(JSONText.depthLimit)))
+        #expect(error.expected == "at most 64 levels of nesting")
         #expect(refusal(nested(1_000_000)) != nil)
-        #expect(refusal(sampleLine(more: #","metadata":"# + String(repeating: #"{"a":"#, count: 100_000))) != nil)
+        #expect(
+            refusal(sampleLine(more: #","metadata":"# + String(repeating: #"{"a":"#, count: 100_000))) != nil)
         #expect(refusal(String(repeating: "[", count: 1_000_000)) != nil)
     }
 }

@@ -51,7 +51,8 @@ func encode(_ batch: Batch, logAnchor: UInt64? = nil) -> String {
 /// Reads everything, handing out `step` bytes at most at a time.
 func readAll(_ input: [UInt8], step: Int, limit: Int = BatchReader.lineByteCountLimit) -> [String] {
     var position = 0
-    var reader = BatchReader(lineByteCountLimit: limit) { (buffer: inout MutableSpan<UInt8>) throws(HKLogError) -> Int in
+    var reader = BatchReader(lineByteCountLimit: limit) {
+        (buffer: inout MutableSpan<UInt8>) throws(HKLogError) -> Int in
         let count = min(step, buffer.count, input.count - position)
         for offset in 0..<count { buffer[offset] = input[position + offset] }
         position += count

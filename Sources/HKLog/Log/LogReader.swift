@@ -53,7 +53,9 @@ package final class LogReader {
         try seek(anchor, hint: hint)
     }
 
-    /// Where the next frame to read starts. Right after opening, its anchor is below the one asked for when that
+    /// Where the next frame to read starts.
+    ///
+    /// Right after opening, its anchor is below the one asked for when that
     /// lies within a frame; the nonce is that of the batch before it.
     package var position: LogPosition { point }
 
@@ -245,14 +247,15 @@ package final class LogReader {
         // A later segment proves that there was more, and so does the name of one whose making broke off.
         let proof = later?.firstAnchor ?? incomplete.flatMap { $0 > point.anchor ? $0 : nil }
         if isQuiet, proof == nil { return endOrFinding(tornTail: nil) }
-        if case .stranger(let record) = stop, record.firstAnchor > point.anchor {
-            return .answer(.damaged(finding(.damaged, in: segment, byteCount: 0, end: record.firstAnchor)))
+        if case .stranger(let record) = stop, record.firstAnchor >= point.anchor {
+            let kind: LogFinding.Kind = record.firstAnchor == point.anchor ? .brokenChain : .damaged
+            return .answer(.damaged(finding(kind, in: segment, byteCount: 0, end: record.firstAnchor)))
         }
         do throws(SystemError) {
             let byteCount = try file.status().byteCount
             var search = FrameSearch(file, storeTag: storeTag, byteCount: byteCount)
             let rest = max(0, byteCount - point.byteOffset)
-            switch try search.first(from: point.byteOffset, atLeast: point.anchor + 1) {
+            switch try search.first(from: point.byteOffset, atLeast: point.anchor) {
             case .frame(let record, let byteOffset):
                 return .answer(
                     .damaged(
@@ -289,7 +292,10 @@ package final class LogReader {
 
     /// Whether nothing but zeros follows: preallocated room.
     private func isZeroToEnd(_ file: any OpenFile, _ stop: Stop) throws(HKLogError) -> Bool {
-        guard case .zeros = stop else { return false }
+        switch stop {
+        case .zeros, .bad: break
+        default: return false
+        }
         do throws(SystemError) {
             var byteOffset = point.byteOffset
             while true {

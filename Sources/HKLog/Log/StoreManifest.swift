@@ -221,7 +221,7 @@ extension LogFiles {
     }
 
     /// Makes a directory and its entry durable; one that is there already is as good.
-    private func makeDurableDirectory(_ path: String) throws(SystemError) {
+    func makeDurableDirectory(_ path: String) throws(SystemError) {
         do throws(SystemError) {
             try layer.makeDirectory(path)
         } catch {

@@ -173,6 +173,11 @@ final class StoreCore {
     /// Throws the views away, checkpoints too, and replays the log.
     func rebuildViews() throws(HKLogError) {
         warnings.append("a checkpoint is damaged and was set aside; the views were rebuilt from the log")
+        try replaceViews()
+    }
+
+    /// Makes the views anew from the log alone.
+    func replaceViews() throws(HKLogError) {
         loaded = nil
         var outcome = ViewLoader.Outcome(views: try loader.emptyViews())
         try loader.replay(into: &outcome, until: nil, countingFrom: 0, progress: nil)
@@ -181,7 +186,7 @@ final class StoreCore {
 
     // MARK: Appending
 
-    private func requireWriter() throws(HKLogError) -> LogWriter {
+    func requireWriter() throws(HKLogError) -> LogWriter {
         guard let writer, !isClosed else {
             throw HKLogError(.invalidArgument, "\(files.store): the store was not opened for writing")
         }
@@ -453,10 +458,7 @@ final class StoreCore {
         manifest = next
         settings = changed
         calendar = LocalCalendar(rules: try TimeZoneRules(identifier: changed.timeZone))
-        loaded = nil
-        var outcome = ViewLoader.Outcome(views: try loader.emptyViews())
-        try loader.replay(into: &outcome, until: nil, countingFrom: 0, progress: nil)
-        _ = try take(outcome)
+        try replaceViews()
     }
 
     // MARK: Replay

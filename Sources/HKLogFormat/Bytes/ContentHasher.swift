@@ -37,18 +37,26 @@ package struct ContentHasher: Sendable, BitwiseCopyable {
     @inlinable
     package mutating func add(_ bytes: Span<UInt8>) {
         add(UInt64(bytes.count))
-        var index = 0
-        while index < bytes.count {
-            var word: UInt64 = 0
-            let end = min(index + 8, bytes.count)
-            var shift: UInt64 = 0
-            while index < end {
-                word |= UInt64(bytes[index]) << shift
-                shift += 8
-                index += 1
+        var hasher = self
+        unsafe bytes.withUnsafeBytes { bytes in
+            var index = 0
+            // Sound: eight bytes from `index` on are there.
+            while index &+ 8 <= bytes.count {
+                let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                hasher.add(UInt64(littleEndian: word))
+                index &+= 8
             }
-            add(word)
+            guard index < bytes.count else { return }
+            var word: UInt64 = 0
+            var shift: UInt64 = 0
+            while index < bytes.count {
+                word |= unsafe UInt64(bytes[index]) &<< shift
+                shift &+= 8
+                index &+= 1
+            }
+            hasher.add(word)
         }
+        self = hasher
     }
 
     /// The 128-bit result.

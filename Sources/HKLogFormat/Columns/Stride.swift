@@ -31,10 +31,11 @@ struct Stride {
     static func common(to values: UnsafeBufferPointer<Int64>, base: Int64) -> UInt64 {
         var divisor: UInt64 = 0
         var stride = Stride(1)
-        let isSigned = base == 0
         for index in 0..<values.count {
             let value = unsafe values[index]
-            let difference = isSigned ? value.magnitude : UInt64(bitPattern: value &- base)
+            // The magnitude: the factors of a difference are those of its negative.
+            let difference =
+                value >= base ? UInt64(bitPattern: value &- base) : UInt64(bitPattern: base &- value)
             if divisor != 0 && stride.divides(difference) { continue }
             divisor = greatestCommonDivisor(divisor, difference)
             if divisor == 1 { return 1 }
@@ -43,9 +44,18 @@ struct Stride {
         return max(1, divisor)
     }
 
-    private static func greatestCommonDivisor(_ first: UInt64, _ second: UInt64) -> UInt64 {
-        var (a, b) = (first, second)
-        while b != 0 { (a, b) = (b, a % b) }
-        return a
+    /// By halving and subtracting: several times faster than by remainders.
+    static func greatestCommonDivisor(_ first: UInt64, _ second: UInt64) -> UInt64 {
+        if first == 0 || second == 0 { return first | second }
+        let shift = UInt64((first | second).trailingZeroBitCount)
+        var a = first &>> UInt64(first.trailingZeroBitCount)
+        var b = second
+        while b != 0 {
+            b = b &>> UInt64(b.trailingZeroBitCount)
+            let (low, high) = (min(a, b), max(a, b))
+            a = low
+            b = high &- low
+        }
+        return a &<< shift
     }
 }

@@ -271,7 +271,7 @@ struct RowColumnsEncoder: Sendable {
             hasDurations = bits != 0
         }
         makeDeltas(count, hasDurations: hasDurations)
-        let usesGaps = hasDurations && count > 1 && prefersGaps(count - 1, &columns)
+        let usesGaps = hasDurations && count > 1 && prefersGaps(count - 1, columns)
         let (encoding, areScaled) = chooseValues(count, isDouble: isDouble(run, rows))
         var control = encoding << RunControl.valueShift
         if run.shapes.count > 1 { control |= RunControl.hasShapes }
@@ -353,12 +353,12 @@ struct RowColumnsEncoder: Sendable {
         }
     }
 
-    private func prefersGaps(_ count: Int, _ columns: inout ColumnEncoder) -> Bool {
+    private func prefersGaps(_ count: Int, _ columns: ColumnEncoder) -> Bool {
         let byStart = unsafe deltas.withUnsafeBufferPointerOfFirst(count) { deltas in
-            unsafe columns.estimatedBitCount(deltas)
+            unsafe columns.choose(deltas, isMeasured: true).bitCount
         }
         let byEnd = unsafe gaps.withUnsafeBufferPointerOfFirst(count) { gaps in
-            unsafe columns.estimatedBitCount(gaps)
+            unsafe columns.choose(gaps, isMeasured: true).bitCount
         }
         return byEnd < byStart
     }

@@ -33,7 +33,9 @@ enum SampleField: UInt64 {
     }
 }
 
-/// What has been read of a sample. Numbers out of the token tables are -1 where the field is absent.
+/// What has been read of a sample.
+///
+/// Numbers out of the token tables are -1 where the field is absent.
 private struct PendingSample {
     enum Value {
         case none
@@ -69,15 +71,15 @@ private struct PendingSample {
 
 extension BatchDecoder {
     /// Reads the array of `added` into `rows`.
-    mutating func readSamples(_ cursor: inout JSONCursor) throws(JSONFault) {
+    mutating func readSamples(_ cursor: inout JSONCursor) throws(LineFault) {
         guard cursor.next == UInt8(ascii: "[") else {
-            throw JSONFault(at: cursor.position, in: "added", "an array of samples")
+            throw LineFault(at: cursor.position, in: "added", "an array of samples")
         }
         cursor.position += 1
         var hasElement = !cursor.take(UInt8(ascii: "]"))
         var index = 0
         while hasElement {
-            do throws(JSONFault) {
+            do throws(LineFault) {
                 try readSample(&cursor)
                 hasElement = try cursor.readSeparator(end: UInt8(ascii: "]"))
             } catch {
@@ -87,10 +89,12 @@ extension BatchDecoder {
         }
     }
 
-    private mutating func readSample(_ cursor: inout JSONCursor) throws(JSONFault) {
+    private mutating func readSample(_ cursor: inout JSONCursor) throws(LineFault) {
         forgetTokensIfFull()
         cursor.skipWhiteSpace()
-        guard cursor.next == UInt8(ascii: "{") else { throw JSONFault(at: cursor.position, "a sample object") }
+        guard cursor.next == UInt8(ascii: "{") else {
+            throw LineFault(at: cursor.position, "a sample object")
+        }
         var sample = PendingSample(position: cursor.position)
         cursor.position += 1
         var hasMember = !cursor.take(UInt8(ascii: "}"))
@@ -103,10 +107,14 @@ extension BatchDecoder {
     }
 
     @inline(__always)
-    private func readSampleField(_ cursor: inout JSONCursor, seen: inout UInt16) throws(JSONFault) -> SampleField {
+    private func readSampleField(_ cursor: inout JSONCursor, seen: inout UInt16) throws(LineFault)
+        -> SampleField
+    {
         let token = try cursor.readString("a key")
         let word = token.hasEscapes ? try escapedWord(token, &cursor) : keyWord(token, cursor)
-        guard let field = SampleField(rawValue: word) else { throw cursor.unknownField(token, of: "a sample") }
+        guard let field = SampleField(rawValue: word) else {
+            throw cursor.unknownField(token, of: "a sample")
+        }
         guard seen & field.bit == 0 else { throw cursor.repeatedField(token) }
         seen |= field.bit
         if cursor.next == UInt8(ascii: ":") {
@@ -131,7 +139,8 @@ extension BatchDecoder {
         return word
     }
 
-    private func escapedWord(_ token: JSONStringToken, _ cursor: inout JSONCursor) throws(JSONFault) -> UInt64 {
+    private func escapedWord(_ token: JSONStringToken, _ cursor: inout JSONCursor) throws(LineFault) -> UInt64
+    {
         guard token.byteCount <= 8 else { return 0 }
         var text: [UInt8] = []
         try cursor.appendText(of: token, to: &text)
@@ -146,14 +155,14 @@ extension BatchDecoder {
     @inline(__always)
     private mutating func readSampleValue(
         _ cursor: inout JSONCursor, _ field: SampleField, into sample: inout PendingSample
-    ) throws(JSONFault) {
+    ) throws(LineFault) {
         switch field {
         case .uuid:
             let start = cursor.position
             sample.uuid = try readUUID(&cursor, "uuid")
             sample.hasUUID = true
             guard uuids.insert(sample.uuid) else {
-                throw JSONFault(at: start, in: "uuid", "each uuid once in added")
+                throw LineFault(at: start, in: "uuid", "each uuid once in added")
             }
         case .type:
             if let known = types.find(&cursor) {
@@ -195,14 +204,14 @@ extension BatchDecoder {
                 sample.recentMetadata = recent
             } else {
                 let start = cursor.position
-                try copyObject(&cursor, "metadata", depth: 3)
+                try copyObject(&cursor, "metadata")
                 sample.metadata = copier.text
                 sample.metadataRange = start..<cursor.position
             }
         case .count:
             sample.count = try readPositive(&cursor, "count")
         case .payload:
-            try copyObject(&cursor, "payload", depth: 3)
+            try copyObject(&cursor, "payload")
             sample.payload = copier.text
         }
     }
@@ -210,34 +219,39 @@ extension BatchDecoder {
     // MARK: - Dates and values
 
     @inline(__always)
-    private mutating func readDate(_ cursor: inout JSONCursor, _ field: String) throws(JSONFault) -> Int64 {
+    private mutating func readDate(_ cursor: inout JSONCursor, _ field: String) throws(LineFault) -> Int64 {
         let start = cursor.position
         if cursor.next == UInt8(ascii: "\"") {
             let token: JSONStringToken
-            do throws(JSONFault) {
+            do throws(LineFault) {
                 token = try cursor.scanString()
             } catch {
                 throw error.inside(field)
             }
-            if !token.hasEscapes, let date = DateText.parse(cursor.bytes.extracting(token.start..<token.end)) {
+            if !token.hasEscapes, let date = DateText.parse(cursor.bytes.extracting(token.start..<token.end))
+            {
                 return date
             }
             if let date = try escapedDate(token, &cursor) { return date }
         } else if startsNumber(cursor.next) {
             let token: JSONNumberToken
-            do throws(JSONFault) {
+            do throws(LineFault) {
                 token = try cursor.scanNumber()
             } catch {
                 throw error.inside(field)
             }
-            if let date = DateText.parseSeconds(cursor.bytes.extracting(token.start..<token.end)) { return date }
+            if let date = DateText.parseSeconds(cursor.bytes.extracting(token.start..<token.end)) {
+                return date
+            }
         }
-        throw JSONFault(
+        throw LineFault(
             at: start, in: field,
-            "a date in the years 1 to 9999: RFC 3339 with offset, '2026-03-01 08:00:00 +0900', or seconds since 1970")
+            "a date in the years 1 to 9999: RFC 3339 with offset, '2026-03-01 08:00:00 +0900', or seconds since 1970"
+        )
     }
 
-    private func escapedDate(_ token: JSONStringToken, _ cursor: inout JSONCursor) throws(JSONFault) -> Int64? {
+    private func escapedDate(_ token: JSONStringToken, _ cursor: inout JSONCursor) throws(LineFault) -> Int64?
+    {
         guard token.hasEscapes, token.byteCount <= 64 else { return nil }
         var text: [UInt8] = []
         try cursor.appendText(of: token, to: &text)
@@ -245,15 +259,17 @@ extension BatchDecoder {
     }
 
     @inline(__always)
-    private mutating func readValue(_ cursor: inout JSONCursor) throws(JSONFault) -> PendingSample.Value {
-        do throws(JSONFault) {
+    private mutating func readValue(_ cursor: inout JSONCursor) throws(LineFault) -> PendingSample.Value {
+        do throws(LineFault) {
             if startsNumber(cursor.next) { return .number(try cursor.scanNumber()) }
             if cursor.next == UInt8(ascii: "\"") {
                 let token = try cursor.scanString()
-                guard kept || token.byteCount <= JSONLimits.stringByteCount else { throw .stringTooLong(token) }
+                guard kept || token.byteCount <= JSONLimits.stringByteCount else {
+                    throw .stringTooLong(token)
+                }
                 return .text(token)
             }
-            throw JSONFault(at: cursor.position, "a number, or text that is one")
+            throw LineFault(at: cursor.position, "a number, or text that is one")
         } catch {
             throw error.inside("value")
         }
@@ -261,19 +277,19 @@ extension BatchDecoder {
 
     private func quantityBits(
         _ value: PendingSample.Value, at position: Int, _ cursor: inout JSONCursor
-    ) throws(JSONFault) -> UInt64 {
+    ) throws(LineFault) -> UInt64 {
         let double: Double?
         switch value {
         case .none: double = nil
         case .number(let token): double = cursor.double(of: token)
         case .text(let token): double = try number(in: token, &cursor)
         }
-        guard let double else { throw JSONFault(at: position, in: "value", "a finite number") }
+        guard let double else { throw LineFault(at: position, in: "value", "a finite number") }
         return double.bitPattern
     }
 
     /// Text that is a number by the grammar of JSON, as a double.
-    private func number(in token: JSONStringToken, _ cursor: inout JSONCursor) throws(JSONFault) -> Double? {
+    private func number(in token: JSONStringToken, _ cursor: inout JSONCursor) throws(LineFault) -> Double? {
         var text: [UInt8] = []
         try cursor.appendText(of: token, to: &text)
         var inner = JSONCursor(text.span)
@@ -285,7 +301,7 @@ extension BatchDecoder {
 
     private func categoryBits(
         _ value: PendingSample.Value, _ facts: TypeFacts, at position: Int, _ cursor: inout JSONCursor
-    ) throws(JSONFault) -> UInt64 {
+    ) throws(LineFault) -> UInt64 {
         let integer: Int64?
         switch value {
         case .none:
@@ -304,7 +320,7 @@ extension BatchDecoder {
             }
         }
         guard let integer else {
-            throw JSONFault(at: position, in: "value", "an integer, or the name of a value of this type")
+            throw LineFault(at: position, in: "value", "an integer, or the name of a value of this type")
         }
         return UInt64(bitPattern: integer)
     }
@@ -312,15 +328,20 @@ extension BatchDecoder {
     // MARK: - The whole sample
 
     @inline(__always)
-    private mutating func finish(_ sample: inout PendingSample, _ cursor: inout JSONCursor) throws(JSONFault) {
-        guard sample.hasUUID else { throw JSONFault(at: sample.position, in: "uuid", "a uuid (it is required)") }
-        guard sample.hasStart else { throw JSONFault(at: sample.position, in: "start", "a date (it is required)") }
+    private mutating func finish(_ sample: inout PendingSample, _ cursor: inout JSONCursor) throws(LineFault)
+    {
+        guard sample.hasUUID else {
+            throw LineFault(at: sample.position, in: "uuid", "a uuid (it is required)")
+        }
+        guard sample.hasStart else {
+            throw LineFault(at: sample.position, in: "start", "a date (it is required)")
+        }
         if sample.hasEnd, sample.end < sample.start {
-            throw JSONFault(at: sample.endPosition, in: "end", "an end that is not before the start")
+            throw LineFault(at: sample.endPosition, in: "end", "an end that is not before the start")
         }
         if sample.type < 0 {
             guard let batchType else {
-                throw JSONFault(
+                throw LineFault(
                     at: sample.position, in: "type", "a type (the batch has none either)", mayBeLifted: true)
             }
             sample.type = batchType
@@ -334,7 +355,7 @@ extension BatchDecoder {
             kind = .double
             if case .none = sample.value { throw missingValue(sample) }
             if sample.unit < 0 && !kept {
-                throw JSONFault(
+                throw LineFault(
                     at: sample.position, in: "unit", "a unit (quantity types require one)", mayBeLifted: true)
             }
             bits = try quantityBits(sample.value, at: sample.valuePosition, &cursor)
@@ -358,8 +379,8 @@ extension BatchDecoder {
             hasEnd: sample.hasEnd, valueBits: bits, shapeID: shape, extraID: extra)
     }
 
-    private func missingValue(_ sample: PendingSample) -> JSONFault {
-        JSONFault(at: sample.position, in: "value", "a value (quantity and category types require one)")
+    private func missingValue(_ sample: PendingSample) -> LineFault {
+        LineFault(at: sample.position, in: "value", "a value (quantity and category types require one)")
     }
 
     @inline(__always)
@@ -375,53 +396,65 @@ extension BatchDecoder {
     }
 
     @inline(__always)
-    private mutating func shapeID(of sample: PendingSample, _ kind: RowValueKind) throws(JSONFault) -> UInt32 {
+    private mutating func shapeID(of sample: PendingSample, _ kind: RowValueKind) throws(LineFault) -> UInt32
+    {
         let key =
             UInt64(kind.rawValue) | UInt64(sample.type &+ 1) << 2 | UInt64(sample.unit &+ 1) << 17
             | UInt64(sample.source &+ 1) << 32 | UInt64(sample.device &+ 1) << 47
         if key == lastShape.key { return lastShape.id }
         let id: UInt32
-        if let known = shapes[key] {
+        if let known = shapes.id(of: key) {
             id = known
         } else {
-            id = try makeShape(of: sample, kind)
-            shapes[key] = id
+            let shape = try knownShape(of: sample, kind, key)
+            id = shapes.add(shape, key: key)
         }
         lastShape = (key, id)
         return id
     }
 
-    /// Makes the shape that a sample is the first of in its batch to have, after the checks of its texts.
-    private mutating func makeShape(of sample: PendingSample, _ kind: RowValueKind) throws(JSONFault) -> UInt32 {
+    /// The shape that a sample is the first of in its batch to have, after the checks of its texts.
+    private mutating func knownShape(
+        of sample: PendingSample, _ kind: RowValueKind, _ key: UInt64
+    ) throws(LineFault) -> RowShape {
+        if let known = knownShapes[key], known.passesChecks || kept { return known.shape }
+        let fault = textFault(in: sample)
+        if let fault, !kept { throw fault }
+        let type = types.values[sample.type].facts.identifier
+        let label = SampleShape(
+            valueKind: kind, type: type, unit: sample.unit < 0 ? nil : units.values[sample.unit].text,
+            source: sample.source < 0 ? nil : sources.values[sample.source].source,
+            device: sample.device < 0 ? nil : devices.values[sample.device].device
+        ).label
+        let shape = RowShape(label: label, valueKind: kind, group: 0)
+        if knownShapes.count >= 1 << 14 { knownShapes.removeAll() }
+        knownShapes[key] = KnownShape(shape: shape, passesChecks: fault == nil)
+        return shape
+    }
+
+    /// What is wrong with a sample's texts, of what `kept` lifts.
+    private func textFault(in sample: PendingSample) -> LineFault? {
         let type = types.values[sample.type]
         let unit = sample.unit < 0 ? nil : units.values[sample.unit]
-        let source = sample.source < 0 ? nil : sources.values[sample.source]
-        let device = sample.device < 0 ? nil : devices.values[sample.device]
-        if !kept {
-            let long: [(String, Bool?)] = [
-                ("type", type.isLong), ("unit", unit?.isLong), ("source", source?.isLong),
-                ("device", device?.isLong),
-            ]
-            for (field, isLong) in long where isLong == true {
-                throw JSONFault(at: sample.position, in: field, "strings of at most 1 MiB", mayBeLifted: true)
-            }
-            if let unit {
-                guard let parsed = unit.unit else {
-                    throw JSONFault(
-                        at: sample.unitPosition, in: "unit", "a HealthKit unit string", mayBeLifted: true)
-                }
-                if let canonical = type.facts.canonicalUnit, !parsed.isCompatible(with: canonical.unit) {
-                    throw JSONFault(
-                        at: sample.unitPosition, in: "unit",
-                        "a unit that fits the type, such as '\(canonical.text)'",
-                        mayBeLifted: true)
-                }
-            }
+        let long: [(String, Bool?)] = [
+            ("type", type.isLong), ("unit", unit?.isLong),
+            ("source", sample.source < 0 ? nil : sources.values[sample.source].isLong),
+            ("device", sample.device < 0 ? nil : devices.values[sample.device].isLong),
+        ]
+        for (field, isLong) in long where isLong == true {
+            return LineFault(at: sample.position, in: field, "strings of at most 1 MiB", mayBeLifted: true)
         }
-        return rows.shapeID(
-            for: SampleShape(
-                valueKind: kind, type: type.facts.identifier, unit: unit?.text, source: source?.source,
-                device: device?.device))
+        guard let unit else { return nil }
+        guard let parsed = unit.unit else {
+            return LineFault(
+                at: sample.unitPosition, in: "unit", "a HealthKit unit string", mayBeLifted: true)
+        }
+        guard let canonical = type.facts.canonicalUnit, !parsed.isCompatible(with: canonical.unit) else {
+            return nil
+        }
+        return LineFault(
+            at: sample.unitPosition, in: "unit", "a unit that fits the type, such as '\(canonical.text)'",
+            mayBeLifted: true)
     }
 
     @inline(__always)

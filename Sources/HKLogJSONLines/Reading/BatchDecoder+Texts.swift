@@ -3,7 +3,7 @@ internal import HKLog
 /// Fields that samples repeat: read once, then found by their bytes in a `TokenTable`.
 extension BatchDecoder {
     /// Reads a type, full or short.
-    mutating func readType(_ cursor: inout JSONCursor) throws(JSONFault) -> Int {
+    mutating func readType(_ cursor: inout JSONCursor) throws(LineFault) -> Int {
         let token = try readStringToken(&cursor, "type", "a string")
         let bytes = copy(cursor, token.start - 1..<token.end + 1)
         if let known = types.number(of: bytes) { return known }
@@ -12,7 +12,7 @@ extension BatchDecoder {
     }
 
     /// Reads a unit; whether it fits is asked where the type is known.
-    mutating func readUnit(_ cursor: inout JSONCursor) throws(JSONFault) -> Int {
+    mutating func readUnit(_ cursor: inout JSONCursor) throws(LineFault) -> Int {
         let token = try readStringToken(&cursor, "unit", "a string")
         let bytes = copy(cursor, token.start - 1..<token.end + 1)
         if let known = units.number(of: bytes) { return known }
@@ -25,7 +25,7 @@ extension BatchDecoder {
     ])
 
     /// Reads a source: an object, or its name alone.
-    mutating func readSource(_ cursor: inout JSONCursor) throws(JSONFault) -> Int {
+    mutating func readSource(_ cursor: inout JSONCursor) throws(LineFault) -> Int {
         let start = cursor.position
         let source: Source
         var isLong = false
@@ -50,7 +50,7 @@ extension BatchDecoder {
     ])
 
     /// Reads a device.
-    mutating func readDevice(_ cursor: inout JSONCursor) throws(JSONFault) -> Int {
+    mutating func readDevice(_ cursor: inout JSONCursor) throws(LineFault) -> Int {
         let start = cursor.position
         var isLong = false
         let texts = try readTexts(
@@ -67,14 +67,14 @@ extension BatchDecoder {
     private mutating func readTexts(
         _ cursor: inout JSONCursor, _ field: String, _ names: FieldNames, count: Int, _ expected: String,
         _ isLong: inout Bool
-    ) throws(JSONFault) -> [String?] {
+    ) throws(LineFault) -> [String?] {
         guard cursor.next == UInt8(ascii: "{") else {
-            throw JSONFault(at: cursor.position, in: field, expected)
+            throw LineFault(at: cursor.position, in: field, expected)
         }
         cursor.position += 1
         var texts = [String?](repeating: nil, count: count)
         var seen: UInt64 = 0
-        do throws(JSONFault) {
+        do throws(LineFault) {
             var hasMember = !cursor.take(UInt8(ascii: "}"))
             while hasMember {
                 let index = try cursor.readField(names, seen: &seen, of: "a \(field)")

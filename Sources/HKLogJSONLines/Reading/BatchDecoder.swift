@@ -9,20 +9,22 @@ public enum DecodedLine: Sendable {
     case nothing
 }
 
-/// Reads batches, one from each line. See `docs/json-lines.md`.
+/// Reads batches, one from each line.
 ///
-/// Keep one for all lines of a sequence: it remembers the types, units, sources and devices it has met.
+/// See `docs/json-lines.md`. Keep one for all lines of a sequence: it remembers the types, units, sources and devices it has met.
 public struct BatchDecoder {
     var types = TokenTable<TypeEntry>()
     var units = TokenTable<UnitEntry>()
     var sources = TokenTable<SourceEntry>()
     var devices = TokenTable<DeviceEntry>()
     var copier = JSONCopier()
+    /// Shapes by the numbers of their texts.
+    var knownShapes: [UInt64: KnownShape] = [:]
 
     // What belongs to the batch that is being read.
     var rows = RowBuilder()
     var uuids = UUIDSet()
-    var shapes: [UInt64: UInt32] = [:]
+    var shapes = BatchShapes()
     var lastShape: (key: UInt64, id: UInt32) = (.max, 0)
     var recentMetadata = RecentExtras()
     var kept = false
@@ -34,6 +36,13 @@ public struct BatchDecoder {
     struct TypeEntry {
         var facts: TypeFacts
         var isLong: Bool
+    }
+
+    /// What is known of a combination of texts, whatever the batch.
+    struct KnownShape {
+        var shape: RowShape
+        /// It passes the checks that `kept` lifts.
+        var passesChecks: Bool
     }
 
     struct UnitEntry {
@@ -60,7 +69,7 @@ public struct BatchDecoder {
     ///
     /// - Throws: `BatchError` where the line is no valid batch; nothing of it is kept.
     public mutating func decode(_ line: Span<UInt8>, lineNumber: Int) throws(BatchError) -> DecodedLine {
-        do throws(JSONFault) {
+        do throws(LineFault) {
             return try decode(line, ahead: nil)
         } catch {
             let fault = error
@@ -69,7 +78,7 @@ public struct BatchDecoder {
             guard fault.mayBeLifted, let ahead = lookAhead(line) else {
                 throw BatchError(fault, lineNumber: lineNumber)
             }
-            do throws(JSONFault) {
+            do throws(LineFault) {
                 return try decode(line, ahead: ahead)
             } catch {
                 throw BatchError(error, lineNumber: lineNumber)
@@ -86,7 +95,7 @@ public struct BatchDecoder {
     private mutating func lookAhead(_ line: Span<UInt8>) -> Ahead? {
         var cursor = JSONCursor(line)
         var ahead = Ahead()
-        do throws(JSONFault) {
+        do throws(LineFault) {
             guard cursor.take(UInt8(ascii: "{")) else { return nil }
             repeat {
                 let key = try cursor.readString("a key")
@@ -111,7 +120,8 @@ public struct BatchDecoder {
     // MARK: - The batch
 
     private static let fieldNames = FieldNames([
-        "stream", "type", "previousAnchor", "anchor", "snapshot", "confirmDeletions", "epoch", "seq", "deleted",
+        "stream", "type", "previousAnchor", "anchor", "snapshot", "confirmDeletions", "epoch", "seq",
+        "deleted",
         "added", "digest", "kept", "logAnchor", "logCheck", "gap",
     ])
 
@@ -122,7 +132,7 @@ public struct BatchDecoder {
         var bit: UInt64 { 1 << UInt64(rawValue) }
     }
 
-    private mutating func decode(_ line: Span<UInt8>, ahead: Ahead?) throws(JSONFault) -> DecodedLine {
+    private mutating func decode(_ line: Span<UInt8>, ahead: Ahead?) throws(LineFault) -> DecodedLine {
         begin()
         var cursor = JSONCursor(line)
         if let ahead {
@@ -142,7 +152,7 @@ public struct BatchDecoder {
 
         cursor.skipWhiteSpace()
         guard cursor.next == UInt8(ascii: "{") else {
-            throw JSONFault(at: cursor.position, "malformed JSON: expected one object a line")
+            throw LineFault(at: cursor.position, "malformed JSON: expected one object a line")
         }
         cursor.position += 1
         var hasMember = !cursor.take(UInt8(ascii: "}"))
@@ -183,8 +193,8 @@ public struct BatchDecoder {
                     batch.kept = try readBool(&cursor, "kept")
                     kept = kept || batch.kept
                 case .logAnchor, .logCheck:
-                    do throws(JSONFault) {
-                        try copier.copyValue(&cursor, depth: 1, checksLength: !kept)
+                    do throws(LineFault) {
+                        try copier.copyValue(&cursor, checksLength: !kept)
                     } catch {
                         throw error.inside(field == .logAnchor ? "logAnchor" : "logCheck")
                     }
@@ -201,7 +211,7 @@ public struct BatchDecoder {
         if given & ~ignored == Field.gap.bit { return .nothing }
         if given & ~ignored == 0 && seen & ignored != 0 { return .nothing }
         if given & Field.gap.bit != 0 {
-            throw JSONFault(at: 0, in: "gap", "a gap in a line of its own")
+            throw LineFault(at: 0, in: "gap", "a gap in a line of its own")
         }
         switch numbers {
         case (let epoch?, let sequence?):
@@ -209,9 +219,9 @@ public struct BatchDecoder {
         case (nil, nil):
             break
         case (_, nil):
-            throw JSONFault(at: 0, in: "seq", "epoch and seq together, or neither")
+            throw LineFault(at: 0, in: "seq", "epoch and seq together, or neither")
         case (nil, _):
-            throw JSONFault(at: 0, in: "epoch", "epoch and seq together, or neither")
+            throw LineFault(at: 0, in: "epoch", "epoch and seq together, or neither")
         }
         if let stream {
             batch.stream = stream
@@ -219,6 +229,7 @@ public struct BatchDecoder {
             batch.stream = try streamOfTypes()
         }
         batch.rows = rows.finish()
+        batch.rows.shapes = shapes.rows
         return .batch(batch)
     }
 
@@ -226,7 +237,7 @@ public struct BatchDecoder {
         if types.isFull || units.isFull || sources.isFull || devices.isFull { forgetTokens() }
         rows = RowBuilder()
         uuids.removeAll()
-        shapes.removeAll(keepingCapacity: shapes.count < 1024)
+        shapes.removeAll()
         lastShape = (.max, 0)
         recentMetadata.removeAll()
         kept = false
@@ -235,12 +246,15 @@ public struct BatchDecoder {
         typesDiffer = false
     }
 
-    /// Begins the tables anew. Only where no number out of them is in use.
+    /// Begins the tables anew.
+    ///
+    /// Only where no number out of them is in use.
     private mutating func forgetTokens() {
         types = TokenTable()
         units = TokenTable()
         sources = TokenTable()
         devices = TokenTable()
+        knownShapes.removeAll()
     }
 
     /// Begins the tables anew between two samples, where they have grown too large within one batch.
@@ -255,14 +269,15 @@ public struct BatchDecoder {
         types = TokenTable()
         batchType = remembered[0].map { types.add(Array($0.facts.identifier.utf8), $0) }
         sharedType = remembered[1].map { types.add([0] + Array($0.facts.identifier.utf8), $0) }
-        shapes.removeAll()
+        knownShapes.removeAll()
+        shapes.forgetNumbers()
         lastShape = (.max, 0)
     }
 
-    private func streamOfTypes() throws(JSONFault) -> String {
+    private func streamOfTypes() throws(LineFault) -> String {
         if let batchType { return types.values[batchType].facts.identifier }
         if let sharedType, !typesDiffer { return types.values[sharedType].facts.identifier }
-        throw JSONFault(
+        throw LineFault(
             at: 0, in: "stream",
             typesDiffer
                 ? "a stream, since the samples are of several types"
@@ -271,7 +286,7 @@ public struct BatchDecoder {
 
     // MARK: - Its fields
 
-    private mutating func readText(_ cursor: inout JSONCursor, _ field: String) throws(JSONFault) -> String {
+    private mutating func readText(_ cursor: inout JSONCursor, _ field: String) throws(LineFault) -> String {
         let token = try readStringToken(&cursor, field, "a string")
         return try cursor.text(of: token)
     }
@@ -279,45 +294,46 @@ public struct BatchDecoder {
     /// Reads a string that is a field's value.
     mutating func readStringToken(
         _ cursor: inout JSONCursor, _ field: String, _ expected: String
-    ) throws(JSONFault) -> JSONStringToken {
+    ) throws(LineFault) -> JSONStringToken {
         guard cursor.next == UInt8(ascii: "\"") else {
-            throw JSONFault(at: cursor.position, in: field, expected)
+            throw LineFault(at: cursor.position, in: field, expected)
         }
         let token: JSONStringToken
-        do throws(JSONFault) {
+        do throws(LineFault) {
             token = try cursor.scanString()
         } catch {
             throw error.inside(field)
         }
         guard kept || token.byteCount <= JSONLimits.stringByteCount else {
-            throw JSONFault.stringTooLong(token).inside(field)
+            throw LineFault.stringTooLong(token).inside(field)
         }
         return token
     }
 
-    private mutating func readAnchor(_ cursor: inout JSONCursor, _ field: String) throws(JSONFault) -> String {
+    private mutating func readAnchor(_ cursor: inout JSONCursor, _ field: String) throws(LineFault) -> String
+    {
         let token = try readStringToken(&cursor, field, "a string")
         guard token.byteCount <= JSONLimits.anchorByteCount else {
-            throw JSONFault(at: token.start - 1, in: field, "an anchor of at most 64 KiB")
+            throw LineFault(at: token.start - 1, in: field, "an anchor of at most 64 KiB")
         }
         return try cursor.text(of: token)
     }
 
-    private mutating func readSnapshot(_ cursor: inout JSONCursor) throws(JSONFault) -> Batch.Snapshot {
+    private mutating func readSnapshot(_ cursor: inout JSONCursor) throws(LineFault) -> Batch.Snapshot {
         let expected = "\"begin\", \"end\" or \"whole\""
         let token = try readStringToken(&cursor, "snapshot", expected)
         switch try cursor.text(of: token) {
         case "begin": return .begin
         case "end": return .end
         case "whole": return .whole
-        default: throw JSONFault(at: token.start - 1, in: "snapshot", expected)
+        default: throw LineFault(at: token.start - 1, in: "snapshot", expected)
         }
     }
 
-    private func readBool(_ cursor: inout JSONCursor, _ field: String) throws(JSONFault) -> Bool {
-        do throws(JSONFault) {
+    private func readBool(_ cursor: inout JSONCursor, _ field: String) throws(LineFault) -> Bool {
+        do throws(LineFault) {
             guard let value = try cursor.takeBool() else {
-                throw JSONFault(at: cursor.position, "true or false")
+                throw LineFault(at: cursor.position, "true or false")
             }
             return value
         } catch {
@@ -326,15 +342,15 @@ public struct BatchDecoder {
     }
 
     /// Reads an integer of 1 or more.
-    func readPositive(_ cursor: inout JSONCursor, _ field: String) throws(JSONFault) -> UInt64 {
+    func readPositive(_ cursor: inout JSONCursor, _ field: String) throws(LineFault) -> UInt64 {
         let start = cursor.position
         guard startsNumber(cursor.next) else {
-            throw JSONFault(at: start, in: field, "an integer of 1 or more")
+            throw LineFault(at: start, in: field, "an integer of 1 or more")
         }
-        do throws(JSONFault) {
+        do throws(LineFault) {
             let token = try cursor.scanNumber()
             guard !token.isNegative, let value = token.wholeMagnitude, value >= 1 else {
-                throw JSONFault(at: start, "an integer of 1 or more, below 2^64")
+                throw LineFault(at: start, "an integer of 1 or more, below 2^64")
             }
             return value
         } catch {
@@ -342,28 +358,28 @@ public struct BatchDecoder {
         }
     }
 
-    private mutating func readDigest(_ cursor: inout JSONCursor) throws(JSONFault) -> ContentDigest {
+    private mutating func readDigest(_ cursor: inout JSONCursor) throws(LineFault) -> ContentDigest {
         let expected = "32 hexadecimal digits"
         let token = try readStringToken(&cursor, "digest", expected)
         guard let digest = ContentDigest(try cursor.text(of: token)) else {
-            throw JSONFault(at: token.start - 1, in: "digest", expected)
+            throw LineFault(at: token.start - 1, in: "digest", expected)
         }
         return digest
     }
 
     /// Reads `[a, b]`: the first and last log anchor of batches that are lost.
-    private func readGap(_ cursor: inout JSONCursor) throws(JSONFault) {
+    private func readGap(_ cursor: inout JSONCursor) throws(LineFault) {
         let expected = "two log anchors, as in [3,7]"
         let start = cursor.position
-        do throws(JSONFault) {
-            guard cursor.next == UInt8(ascii: "[") else { throw JSONFault(at: start, expected) }
+        do throws(LineFault) {
+            guard cursor.next == UInt8(ascii: "[") else { throw LineFault(at: start, expected) }
             cursor.position += 1
             for end in [UInt8(ascii: ","), UInt8(ascii: "]")] {
                 cursor.skipWhiteSpace()
-                guard startsNumber(cursor.next) else { throw JSONFault(at: cursor.position, expected) }
+                guard startsNumber(cursor.next) else { throw LineFault(at: cursor.position, expected) }
                 let token = try cursor.scanNumber()
                 guard !token.isNegative, token.wholeMagnitude != nil, cursor.take(end) else {
-                    throw JSONFault(at: cursor.position, expected)
+                    throw LineFault(at: cursor.position, expected)
                 }
             }
         } catch {
@@ -375,15 +391,15 @@ public struct BatchDecoder {
 
     private static let deletionFieldNames = FieldNames(["uuid", "metadata"])
 
-    private mutating func readDeletions(_ cursor: inout JSONCursor) throws(JSONFault) -> [Batch.Deletion] {
+    private mutating func readDeletions(_ cursor: inout JSONCursor) throws(LineFault) -> [Batch.Deletion] {
         guard cursor.next == UInt8(ascii: "[") else {
-            throw JSONFault(at: cursor.position, in: "deleted", "an array of uuids")
+            throw LineFault(at: cursor.position, in: "deleted", "an array of uuids")
         }
         cursor.position += 1
         var deletions: [Batch.Deletion] = []
         var hasElement = !cursor.take(UInt8(ascii: "]"))
         while hasElement {
-            do throws(JSONFault) {
+            do throws(LineFault) {
                 cursor.skipWhiteSpace()
                 deletions.append(try readDeletion(&cursor))
                 hasElement = try cursor.readSeparator(end: UInt8(ascii: "]"))
@@ -394,12 +410,12 @@ public struct BatchDecoder {
         return deletions
     }
 
-    private mutating func readDeletion(_ cursor: inout JSONCursor) throws(JSONFault) -> Batch.Deletion {
+    private mutating func readDeletion(_ cursor: inout JSONCursor) throws(LineFault) -> Batch.Deletion {
         if cursor.next == UInt8(ascii: "\"") {
             return Batch.Deletion(uuid: SampleUUID(raw: try readUUID(&cursor, nil)))
         }
         guard cursor.next == UInt8(ascii: "{") else {
-            throw JSONFault(at: cursor.position, "a uuid, or an object with uuid and metadata")
+            throw LineFault(at: cursor.position, "a uuid, or an object with uuid and metadata")
         }
         let start = cursor.position
         cursor.position += 1
@@ -413,23 +429,23 @@ public struct BatchDecoder {
                 if field == 0 {
                     uuid = try readUUID(&cursor, "uuid")
                 } else {
-                    try copyObject(&cursor, "metadata", depth: 3)
+                    try copyObject(&cursor, "metadata")
                     metadata = JSONText(uncheckedCompactObject: copier.text)
                 }
             }
             hasMember = try cursor.readSeparator(end: UInt8(ascii: "}"))
         }
-        guard let uuid else { throw JSONFault(at: start, in: "uuid", "a uuid (it is required)") }
+        guard let uuid else { throw LineFault(at: start, in: "uuid", "a uuid (it is required)") }
         return Batch.Deletion(uuid: SampleUUID(raw: uuid), metadata: metadata)
     }
 
     // MARK: - Parts of samples and deletions alike
 
     /// Reads the object that is a field's value into the copier.
-    mutating func copyObject(_ cursor: inout JSONCursor, _ field: String, depth: Int) throws(JSONFault) {
-        do throws(JSONFault) {
-            guard try copier.copyObject(&cursor, depth: depth, checksLength: !kept) else {
-                throw JSONFault(at: cursor.position, "an object")
+    mutating func copyObject(_ cursor: inout JSONCursor, _ field: String) throws(LineFault) {
+        do throws(LineFault) {
+            guard try copier.copyObject(&cursor, checksLength: !kept) else {
+                throw LineFault(at: cursor.position, "an object")
             }
         } catch {
             throw error.inside(field)
@@ -437,7 +453,7 @@ public struct BatchDecoder {
     }
 
     @inline(__always)
-    mutating func readUUID(_ cursor: inout JSONCursor, _ field: String?) throws(JSONFault) -> RawUUID {
+    mutating func readUUID(_ cursor: inout JSONCursor, _ field: String?) throws(LineFault) -> RawUUID {
         // Nearly every uuid is 36 plain characters between quotes.
         let start = cursor.position
         if cursor.bytes.count &- start >= 38, cursor.next == UInt8(ascii: "\""),
@@ -452,13 +468,13 @@ public struct BatchDecoder {
     @inline(never)
     private mutating func readUUIDSlowly(
         _ cursor: inout JSONCursor, _ field: String?
-    ) throws(JSONFault) -> RawUUID {
+    ) throws(LineFault) -> RawUUID {
         let expected = "a uuid such as 0F2D0C58-5C43-4E11-9B59-6B6C0F9B8C33"
         let token = try readStringToken(&cursor, field ?? "", expected)
         var text: [UInt8] = []
         if token.byteCount == 36 { try cursor.appendText(of: token, to: &text) }
         guard let uuid = RawUUID(hyphenatedText: text.span) else {
-            throw JSONFault(at: token.start - 1, in: field ?? "", expected)
+            throw LineFault(at: token.start - 1, in: field ?? "", expected)
         }
         return uuid
     }

@@ -13,7 +13,7 @@ public struct BatchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The byte of the line at which the fault was met, from 0.
     public var byteOffset: Int
 
-    init(_ fault: JSONFault, lineNumber: Int) {
+    init(_ fault: LineFault, lineNumber: Int) {
         self.lineNumber = lineNumber
         self.path = fault.path
         self.expected = fault.expected
@@ -23,7 +23,9 @@ public struct BatchError: Error, Sendable, Equatable, CustomStringConvertible {
     /// `line 7: added[3].start: expected a date …`, in one line.
     public var description: String {
         let place = path.isEmpty ? "line \(lineNumber)" : "line \(lineNumber): \(path)"
-        if expected.hasPrefix("malformed") { return "\(place): \(expected) at byte \(byteOffset) of the line" }
+        if expected.hasPrefix("malformed") {
+            return "\(place): \(expected) at byte \(byteOffset) of the line"
+        }
         return "\(place): expected \(expected)"
     }
 

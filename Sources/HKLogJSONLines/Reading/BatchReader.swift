@@ -50,8 +50,9 @@ public struct BatchReader {
             case .end:
                 return nil
             case .lineTooLong:
-                let fault = JSONFault(
-                    at: lines.lineByteCountLimit, "a line of at most \(lines.lineByteCountLimit) bytes (--max-line)")
+                let fault = LineFault(
+                    at: lines.lineByteCountLimit,
+                    "a line of at most \(lines.lineByteCountLimit) bytes (--max-line)")
                 return .rejected(BatchError(fault, lineNumber: lines.lineNumber))
             case .line:
                 do throws(BatchError) {

@@ -1,6 +1,8 @@
 internal import HKLog
 
-/// What the decoder must know of a sample type. The one place that asks the catalog.
+/// What the decoder must know of a sample type.
+///
+/// The one place that asks the catalog.
 struct TypeFacts {
     /// How a value of the type is read.
     enum Kind {

@@ -26,7 +26,8 @@ extension JSONCursor {
     /// Reads a key and the colon after it, up to the value; gives the number of its name.
     ///
     /// `seen` collects the names, one bit each; a name that stands twice or is none of `names` throws.
-    mutating func readField(_ names: FieldNames, seen: inout UInt64, of what: String) throws(JSONFault) -> Int {
+    mutating func readField(_ names: FieldNames, seen: inout UInt64, of what: String) throws(LineFault) -> Int
+    {
         let token = try readString("a key")
         var unescaped: [UInt8] = []
         var found: Int?
@@ -44,17 +45,17 @@ extension JSONCursor {
         return index
     }
 
-    mutating func unknownField(_ token: JSONStringToken, of what: String) -> JSONFault {
-        JSONFault(at: token.start - 1, in: printableText(of: token), "a field that \(what) has")
+    mutating func unknownField(_ token: JSONStringToken, of what: String) -> LineFault {
+        LineFault(at: token.start - 1, in: printableText(of: token), "a field that \(what) has")
     }
 
-    mutating func repeatedField(_ token: JSONStringToken) -> JSONFault {
-        JSONFault(at: token.start - 1, in: printableText(of: token), "each key once")
+    mutating func repeatedField(_ token: JSONStringToken) -> LineFault {
+        LineFault(at: token.start - 1, in: printableText(of: token), "each key once")
     }
 
     private mutating func printableText(of token: JSONStringToken) -> String {
         var text: [UInt8] = []
-        do throws(JSONFault) {
+        do throws(LineFault) {
             try appendText(of: token, to: &text)
         } catch {
             // The scan has checked every escape.
@@ -65,7 +66,7 @@ extension JSONCursor {
 
     /// After a member or element: `true` where another follows, `false` where the container has ended.
     @inline(__always)
-    mutating func readSeparator(end: UInt8) throws(JSONFault) -> Bool {
+    mutating func readSeparator(end: UInt8) throws(LineFault) -> Bool {
         skipWhiteSpace()
         let byte = next
         guard byte == UInt8(ascii: ",") || byte == end else {

@@ -1,3 +1,5 @@
+internal import HKLog
+
 /// Checks whole values of any shape and copies them as the compact text that `JSONText` documents.
 ///
 /// It keeps its own stack, so nesting costs no call depth, and it reuses its memory from one value to the next.
@@ -25,52 +27,50 @@ struct JSONCopier {
 
     /// Copies the object that is next; `nil` when something else is.
     ///
-    /// `depth` is how many containers are open around it, `checksLength` whether long strings are refused.
+    /// `checksLength` says whether long strings are refused.
     mutating func copyObject(
-        _ cursor: inout JSONCursor, depth: Int, checksLength: Bool
-    ) throws(JSONFault) -> Bool {
+        _ cursor: inout JSONCursor, checksLength: Bool
+    ) throws(LineFault) -> Bool {
         guard cursor.next == UInt8(ascii: "{") else { return false }
-        try copyValue(&cursor, depth: depth, checksLength: checksLength)
+        try copyValue(&cursor, checksLength: checksLength)
         return true
     }
 
     /// Copies whatever value is next.
     mutating func copyValue(
-        _ cursor: inout JSONCursor, depth: Int, checksLength: Bool
-    ) throws(JSONFault) {
+        _ cursor: inout JSONCursor, checksLength: Bool
+    ) throws(LineFault) {
         text.removeAll(keepingCapacity: true)
         containers.removeAll(keepingCapacity: true)
         keys.removeAll(keepingCapacity: true)
-        do throws(JSONFault) {
-            try copy(&cursor, depth: depth, checksLength: checksLength)
+        do throws(LineFault) {
+            try copy(&cursor, checksLength: checksLength)
         } catch {
             throw located(error)
         }
     }
 
     private mutating func copy(
-        _ cursor: inout JSONCursor, depth: Int, checksLength: Bool
-    ) throws(JSONFault) {
+        _ cursor: inout JSONCursor, checksLength: Bool
+    ) throws(LineFault) {
         cursor.skipWhiteSpace()
         while true {
             // Here a value begins.
             switch cursor.next {
             case UInt8(ascii: "{"):
-                try open(isObject: true, &cursor, depth: depth)
-                if cursor.take(UInt8(ascii: "}")) {
-                    close()
-                } else {
+                try open(isObject: true, &cursor)
+                guard cursor.take(UInt8(ascii: "}")) else {
                     try copyKey(&cursor, checksLength: checksLength)
                     continue
                 }
+                close()
             case UInt8(ascii: "["):
-                try open(isObject: false, &cursor, depth: depth)
+                try open(isObject: false, &cursor)
                 cursor.skipWhiteSpace()
-                if cursor.take(UInt8(ascii: "]")) {
-                    close()
-                } else {
+                guard cursor.take(UInt8(ascii: "]")) else {
                     continue
                 }
+                close()
             case UInt8(ascii: "\""):
                 let token = try cursor.scanString()
                 try check(token, checksLength)
@@ -108,10 +108,10 @@ struct JSONCopier {
         }
     }
 
-    private mutating func open(isObject: Bool, _ cursor: inout JSONCursor, depth: Int) throws(JSONFault) {
-        guard depth + containers.count < JSONLimits.nestingDepth else {
-            throw JSONFault(
-                at: cursor.position, "at most \(JSONLimits.nestingDepth) levels of nesting")
+    private mutating func open(isObject: Bool, _ cursor: inout JSONCursor) throws(LineFault) {
+        guard containers.count < JSONText.depthLimit else {
+            throw LineFault(
+                at: cursor.position, "at most \(JSONText.depthLimit) levels of nesting")
         }
         cursor.position += 1
         text.append(isObject ? UInt8(ascii: "{") : UInt8(ascii: "["))
@@ -125,14 +125,14 @@ struct JSONCopier {
     }
 
     /// Copies a key and its colon, up to where the value begins.
-    private mutating func copyKey(_ cursor: inout JSONCursor, checksLength: Bool) throws(JSONFault) {
+    private mutating func copyKey(_ cursor: inout JSONCursor, checksLength: Bool) throws(LineFault) {
         let token = try cursor.readString("a key")
         try check(token, checksLength)
         let start = text.count
         try cursor.appendCompact(token, to: &text)
         let top = containers.count - 1
         guard isNew(start..<text.count, in: top) else {
-            throw JSONFault(at: token.start - 1, in: keyText(start..<text.count), "each key once")
+            throw LineFault(at: token.start - 1, in: keyText(start..<text.count), "each key once")
         }
         keys.append(start..<text.count)
         try cursor.expect(UInt8(ascii: ":"), "':' after a key")
@@ -157,14 +157,14 @@ struct JSONCopier {
         return true
     }
 
-    private func check(_ token: JSONStringToken, _ checksLength: Bool) throws(JSONFault) {
+    private func check(_ token: JSONStringToken, _ checksLength: Bool) throws(LineFault) {
         guard !checksLength || token.byteCount <= JSONLimits.stringByteCount else {
             throw .stringTooLong(token)
         }
     }
 
     /// Puts the way through the open containers before the fault's own path.
-    private func located(_ fault: JSONFault) -> JSONFault {
+    private func located(_ fault: LineFault) -> LineFault {
         var path = ""
         for (number, container) in containers.enumerated() {
             if !container.isObject {
@@ -185,9 +185,9 @@ struct JSONCopier {
     }
 }
 
-extension JSONFault {
-    static func stringTooLong(_ token: JSONStringToken) -> JSONFault {
-        JSONFault(at: token.start - 1, "a string of at most 1 MiB", mayBeLifted: true)
+extension LineFault {
+    static func stringTooLong(_ token: JSONStringToken) -> LineFault {
+        LineFault(at: token.start - 1, "a string of at most 1 MiB", mayBeLifted: true)
     }
 }
 

@@ -17,7 +17,9 @@ struct JSONCursor: ~Escapable {
         @inline(__always) get { position < bytes.count ? bytes[position] : 0 }
     }
 
-    /// Eight bytes as a little-endian word. `byteOffset + 8` must not be beyond the end.
+    /// Eight bytes as a little-endian word.
+    ///
+    /// `byteOffset + 8` must not be beyond the end.
     @inline(__always)
     func word(at byteOffset: Int) -> UInt64 {
         precondition(byteOffset >= 0 && byteOffset <= bytes.count - 8)
@@ -47,12 +49,12 @@ struct JSONCursor: ~Escapable {
 
     /// Skips white space and moves past `byte`, or throws.
     @inline(__always)
-    mutating func expect(_ byte: UInt8, _ expected: String) throws(JSONFault) {
+    mutating func expect(_ byte: UInt8, _ expected: String) throws(LineFault) {
         guard take(byte) else { throw malformed(expected) }
     }
 
-    func malformed(_ expected: String) -> JSONFault {
-        JSONFault(at: position, "malformed JSON: expected \(expected)")
+    func malformed(_ expected: String) -> LineFault {
+        LineFault(at: position, "malformed JSON: expected \(expected)")
     }
 
     /// Whether the bytes from here on begin with `other[range]`.
@@ -81,14 +83,14 @@ struct JSONCursor: ~Escapable {
 
     /// Moves past `null` if it is next.
     @inline(__always)
-    mutating func takeNull() throws(JSONFault) -> Bool {
+    mutating func takeNull() throws(LineFault) -> Bool {
         guard next == UInt8(ascii: "n") else { return false }
         guard takeWord("null") else { throw malformed("a value") }
         return true
     }
 
     /// Reads `true` or `false`; `nil` when something else is next.
-    mutating func takeBool() throws(JSONFault) -> Bool? {
+    mutating func takeBool() throws(LineFault) -> Bool? {
         switch next {
         case UInt8(ascii: "t"):
             guard takeWord("true") else { throw malformed("a value") }

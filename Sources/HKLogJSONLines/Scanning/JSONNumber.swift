@@ -16,7 +16,7 @@ struct JSONNumberToken {
 extension JSONCursor {
     /// Moves past the number that is next; throws where the grammar of JSON is left.
     @inline(__always)
-    mutating func scanNumber() throws(JSONFault) -> JSONNumberToken {
+    mutating func scanNumber() throws(LineFault) -> JSONNumberToken {
         var token = JSONNumberToken(
             start: position, end: position, isNegative: false, mantissa: 0, exponent: 0, hasMore: false)
         var index = position
@@ -69,7 +69,7 @@ extension JSONCursor {
     @inline(never)
     private mutating func scanNumberSlowly(
         _ begun: JSONNumberToken, firstDigit: Int
-    ) throws(JSONFault) -> JSONNumberToken {
+    ) throws(LineFault) -> JSONNumberToken {
         var token = begun
         token.mantissa = 0
         var isFull = false
@@ -182,7 +182,8 @@ extension JSONNumberToken {
 }
 
 private let powersOfTen: [23 of Double] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19,
     1e20, 1e21, 1e22,
 ]
 

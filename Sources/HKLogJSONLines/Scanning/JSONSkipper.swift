@@ -2,7 +2,7 @@ extension JSONCursor {
     /// Moves past whatever value is next, checking only its strings and that its brackets end.
     ///
     /// For looking ahead; what is skipped is read for good afterwards.
-    mutating func skipValue() throws(JSONFault) {
+    mutating func skipValue() throws(LineFault) {
         var depth = 0
         repeat {
             skipWhiteSpace()

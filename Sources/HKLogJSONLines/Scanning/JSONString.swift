@@ -15,7 +15,7 @@ struct JSONStringToken {
 extension JSONCursor {
     /// Skips white space and moves past a string, or throws.
     @inline(__always)
-    mutating func readString(_ expected: String) throws(JSONFault) -> JSONStringToken {
+    mutating func readString(_ expected: String) throws(LineFault) -> JSONStringToken {
         skipWhiteSpace()
         guard next == UInt8(ascii: "\"") else { throw malformed(expected) }
         return try scanString()
@@ -23,7 +23,7 @@ extension JSONCursor {
 
     /// Moves past the string whose opening quote is next, checking every byte of it.
     @inline(__always)
-    mutating func scanString() throws(JSONFault) -> JSONStringToken {
+    mutating func scanString() throws(LineFault) -> JSONStringToken {
         let start = position &+ 1
         var index = start
         // Eight bytes at a time while nothing among them wants a closer look.
@@ -43,8 +43,9 @@ extension JSONCursor {
         return try scanSlowly(from: start, at: index)
     }
 
-    /// The high bit of each byte that is a quote, a backslash, a control character or not ASCII. Exact for the
-    /// lowest such byte; bits above it may be set by a borrow.
+    /// The high bit of each byte that is a quote, a backslash, a control character or not ASCII.
+    ///
+    /// Exact for the lowest such byte; bits above it may be set by a borrow.
     @inline(__always)
     static func bytesOfNote(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -56,7 +57,7 @@ extension JSONCursor {
     }
 
     @inline(never)
-    private mutating func scanSlowly(from start: Int, at first: Int) throws(JSONFault) -> JSONStringToken {
+    private mutating func scanSlowly(from start: Int, at first: Int) throws(LineFault) -> JSONStringToken {
         var index = first
         var dropped = 0
         var hasEscapes = false
@@ -93,7 +94,7 @@ extension JSONCursor {
 
     private mutating func checkEscape(
         at index: Int
-    ) throws(JSONFault) -> (byteCount: Int, utf8ByteCount: Int, scalar: UInt32) {
+    ) throws(LineFault) -> (byteCount: Int, utf8ByteCount: Int, scalar: UInt32) {
         position = index
         guard index + 1 < bytes.count else { throw malformed("an escape sequence") }
         switch bytes[index + 1] {
@@ -135,7 +136,7 @@ extension JSONCursor {
 
     /// The length of the well-formed UTF-8 sequence that begins with the non-ASCII byte at `index` (Unicode
     /// standard, table 3-7), or throws.
-    private mutating func utf8SequenceByteCount(at index: Int) throws(JSONFault) -> Int {
+    private mutating func utf8SequenceByteCount(at index: Int) throws(LineFault) -> Int {
         func byte(_ offset: Int) -> UInt8 { index + offset < bytes.count ? bytes[index + offset] : 0 }
         func continues(_ offset: Int) -> Bool { byte(offset) & 0xC0 == 0x80 }
         let first = bytes[index]
@@ -151,12 +152,12 @@ extension JSONCursor {
         case 0xF4 where (0x80...0x8F).contains(second) && continues(2) && continues(3): return 4
         default:
             position = index
-            throw JSONFault(at: index, "malformed UTF-8: expected a well-formed sequence")
+            throw LineFault(at: index, "malformed UTF-8: expected a well-formed sequence")
         }
     }
 
     /// Appends the text of a string that has been scanned, unescaped.
-    mutating func appendText(of token: JSONStringToken, to output: inout [UInt8]) throws(JSONFault) {
+    mutating func appendText(of token: JSONStringToken, to output: inout [UInt8]) throws(LineFault) {
         let resume = position
         guard token.hasEscapes else {
             output.append(copying: bytes, in: token.start..<token.end)
@@ -177,7 +178,7 @@ extension JSONCursor {
     }
 
     /// Appends the string that has been scanned as a JSON string with the shortest escapes, quotes included.
-    mutating func appendCompact(_ token: JSONStringToken, to output: inout [UInt8]) throws(JSONFault) {
+    mutating func appendCompact(_ token: JSONStringToken, to output: inout [UInt8]) throws(LineFault) {
         let resume = position
         output.append(UInt8(ascii: "\""))
         if !token.hasEscapes {
@@ -203,7 +204,7 @@ extension JSONCursor {
     }
 
     /// The text of a string that has been scanned.
-    mutating func text(of token: JSONStringToken) throws(JSONFault) -> String {
+    mutating func text(of token: JSONStringToken) throws(LineFault) -> String {
         var copy: [UInt8] = []
         copy.reserveCapacity(token.byteCount)
         try appendText(of: token, to: &copy)
@@ -243,14 +244,15 @@ func appendShortestEscape(_ byte: UInt8, to output: inout [UInt8]) {
     case 0x09: output.append(UInt8(ascii: "t"))
     default:
         output.append(contentsOf: [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
-        output.append(lowerHexDigit(byte >> 4))
-        output.append(lowerHexDigit(byte & 15))
+        output.append(upperHexDigit(byte >> 4))
+        output.append(upperHexDigit(byte & 15))
     }
 }
 
+/// `hexDigit` of the library, here where it can be inlined.
 @inline(__always)
-func lowerHexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+func upperHexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
 }
 
 extension [UInt8] {

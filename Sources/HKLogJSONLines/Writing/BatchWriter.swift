@@ -9,9 +9,9 @@ public struct BatchWriter {
     /// What the samples of a shape have in common, ready to copy.
     private struct Fragments {
         var valueKind: RowValueKind
-        /// `,"type":"…"`
+        /// The member `,"type":"…"`.
         var type: [UInt8]
-        /// `,"unit":…,"source":…,"device":…`, as much of it as there is.
+        /// The members `,"unit":…,"source":…,"device":…`, as many as there are.
         var others: [UInt8]
     }
 

@@ -21,7 +21,9 @@ package enum JSONOutput {
         var index = 0
         let cursor = JSONCursor(text)
         while index < text.count {
-            if index + 8 <= text.count, JSONCursor.bytesOfNote(in: cursor.word(at: index) | deletes(cursor, index)) == 0 {
+            if index + 8 <= text.count,
+                JSONCursor.bytesOfNote(in: cursor.word(at: index) | deletes(cursor, index)) == 0
+            {
                 index += 8
                 continue
             }
@@ -92,24 +94,28 @@ package enum JSONOutput {
         }
     }
 
-    private static func appendUnicodeEscape(_ text: Span<UInt8>, _ range: Range<Int>, to output: inout [UInt8]) {
+    private static func appendUnicodeEscape(
+        _ text: Span<UInt8>, _ range: Range<Int>, to output: inout [UInt8]
+    ) {
         var scalar = UInt16(text[range.lowerBound])
         switch range.count {
         case 2: scalar = (scalar & 0x1F) << 6 | UInt16(text[range.lowerBound + 1] & 0x3F)
         case 3:
-            scalar = (scalar & 0x0F) << 12 | UInt16(text[range.lowerBound + 1] & 0x3F) << 6
+            scalar =
+                (scalar & 0x0F) << 12 | UInt16(text[range.lowerBound + 1] & 0x3F) << 6
                 | UInt16(text[range.lowerBound + 2] & 0x3F)
         default: break
         }
         output.append(UInt8(ascii: "\\"))
         output.append(UInt8(ascii: "u"))
         for shift: UInt16 in [12, 8, 4, 0] {
-            output.append(lowerHexDigit(UInt8(truncatingIfNeeded: scalar >> shift) & 15))
+            output.append(upperHexDigit(UInt8(truncatingIfNeeded: scalar >> shift) & 15))
         }
     }
 
-    /// Appends a number: whole ones plainly, others in the fewest digits that read back the same. What is not
-    /// finite, which JSON cannot say, is `null`.
+    /// Appends a number: whole ones plainly, others in the fewest digits that read back the same.
+    ///
+    /// What is not finite, which JSON cannot say, is `null`.
     package static func append(_ value: Double, to output: inout [UInt8]) {
         guard value.isFinite else { return output.append(contentsOf: "null".utf8) }
         let magnitude = value.magnitude
@@ -185,10 +191,4 @@ package enum JSONOutput {
         instant.appendText(to: &output)
         output.append(UInt8(ascii: "\""))
     }
-}
-
-/// `hexDigit` of the library, here where it can be inlined.
-@inline(__always)
-private func upperHexDigit(_ value: UInt8) -> UInt8 {
-    value &+ UInt8(ascii: "0") &+ (value > 9 ? 7 : 0)
 }

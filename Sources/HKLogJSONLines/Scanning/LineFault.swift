@@ -1,7 +1,7 @@
 /// Why a line is refused, as the decoder throws it: the reader adds the line number and makes a `BatchError`.
 ///
 /// `path` grows from the inside out: whoever reads an array or object puts its own part in front.
-struct JSONFault: Error {
+struct LineFault: Error {
     /// The byte of the line at which the fault was met.
     var byteOffset: Int
     /// Where, relative to the value that was being read.
@@ -23,7 +23,7 @@ struct JSONFault: Error {
     }
 
     /// The same fault seen from the object or array around: `outer` and `path` are joined by a dot where needed.
-    func inside(_ outer: String) -> JSONFault {
+    func inside(_ outer: String) -> LineFault {
         var fault = self
         if path.isEmpty {
             fault.path = outer
@@ -36,7 +36,7 @@ struct JSONFault: Error {
     }
 }
 
-/// The bounds on what a line may hold. See `docs/json-lines.md`.
+/// The bounds on what a line may hold; see `docs/json-lines.md`.
 package enum JSONLimits {
     /// The longest string, in bytes of UTF-8 after unescaping.
     package static let stringByteCount = 1 << 20
@@ -44,6 +44,4 @@ package enum JSONLimits {
     package static let anchorByteCount = 64 << 10
     /// The longest line unless told otherwise.
     package static let lineByteCount = 256 << 20
-    /// How deep arrays and objects may stand in one another, the line's own object counted.
-    package static let nestingDepth = 512
 }
