@@ -196,7 +196,14 @@ enum System {
     }
 
     /// A closed pipe and a file-size limit are errors to handle, not reasons to die.
-    static func ignoreFatalSignals() {
+    ///
+    /// And what asks a program to end must reach it: a program inherits the signals that the thread which started
+    /// it had blocked, and threads of dispatch queues block all of these.
+    static func prepareSignals() {
+        var ending = sigset_t()
+        unsafe sigemptyset(&ending)
+        for number in [SIGINT, SIGTERM, SIGHUP] { _ = unsafe sigaddset(&ending, number) }
+        _ = unsafe sigprocmask(SIG_UNBLOCK, &ending, nil)
         _ = signal(SIGPIPE, SIG_IGN)
         _ = signal(SIGXFSZ, SIG_IGN)
     }
