@@ -46,7 +46,7 @@ let package = Package(
             name: "HKLogTestSupport", dependencies: ["HKLogFormat", "HKLog"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"],
+            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"], exclude: ["Golden"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogTests", dependencies: ["HKLog", "HKLogFormat", "HKLogTestSupport"],

@@ -27,6 +27,8 @@ public final class Store: Sendable {
     private init(_ core: StoreCore) {
         unsafe self.core = core
         path = core.files.store
+        let notifier = notifier
+        core.isWatched = { notifier.isWatched }
     }
 
     deinit { notifier.finish() }
