@@ -213,7 +213,8 @@ package final class LogReader {
         }
         let isQuiet: Bool
         if case .end = stop { isQuiet = true } else { isQuiet = try isZeroToEnd(file, stop) }
-        if isQuiet, try !hasChanged(), catalog.segments.last?.firstAnchor == segment.firstAnchor,
+        if isQuiet, proofOfMore == nil, try !hasChanged(),
+            catalog.segments.last?.firstAnchor == segment.firstAnchor,
             try !nextIsThere(segment)
         {
             return endOrFinding(tornTail: nil)
@@ -239,14 +240,25 @@ package final class LogReader {
         return try endOfNewest(segment, file, stop, isQuiet: isQuiet)
     }
 
+    /// The anchor of a later segment, which proves that there was more, and so does the name of one whose making
+    /// broke off.
+    private var proofOfMore: UInt64? {
+        if let later = catalog.segments.first(where: { $0.firstAnchor > point.anchor }) {
+            return later.firstAnchor
+        }
+        let incomplete = catalog.incompleteNewest.flatMap { LogFiles.firstAnchor(ofSegmentName: $0) }
+        return incomplete.flatMap { $0 > point.anchor ? $0 : nil }
+    }
+
     private func endOfNewest(_ segment: Segment, _ file: any OpenFile, _ stop: Stop, isQuiet: Bool)
         throws(HKLogError) -> Verdict
     {
-        let later = catalog.segments.first { $0.firstAnchor > point.anchor }
-        let incomplete = catalog.incompleteNewest.flatMap { LogFiles.firstAnchor(ofSegmentName: $0) }
-        // A later segment proves that there was more, and so does the name of one whose making broke off.
-        let proof = later?.firstAnchor ?? incomplete.flatMap { $0 > point.anchor ? $0 : nil }
-        if isQuiet, proof == nil { return endOrFinding(tornTail: nil) }
+        let proof = proofOfMore
+        if isQuiet {
+            let next = catalog.findings.first { $0.barsWriting && $0.firstAnchor == point.anchor }
+            if let next { return .answer(.damaged(next)) }
+            if proof == nil { return endOrFinding(tornTail: nil) }
+        }
         if case .stranger(let record) = stop, record.firstAnchor >= point.anchor {
             let kind: LogFinding.Kind = record.firstAnchor == point.anchor ? .brokenChain : .damaged
             return .answer(.damaged(finding(kind, in: segment, byteCount: 0, end: record.firstAnchor)))
@@ -297,13 +309,15 @@ package final class LogReader {
         default: return false
         }
         do throws(SystemError) {
+            let end = try file.status().byteCount
             var byteOffset = point.byteOffset
-            while true {
-                let bytes = try file.bytes(at: byteOffset, count: 1 << 18)
+            while byteOffset < end {
+                let bytes = try file.bytes(at: byteOffset, count: min(1 << 18, end - byteOffset))
+                if bytes.isEmpty { break }
                 if !isZero(bytes.span) { return false }
-                if bytes.count < 1 << 18 { return true }
                 byteOffset += bytes.count
             }
+            return true
         } catch {
             throw .system(error, "read", path: files.log)
         }

@@ -41,7 +41,8 @@ package struct SegmentOutput: ~Copyable {
             record.previousNonce == point.nonce
         else {
             throw HKLogError(
-                .internalFault, "\(files.store): a rewritten frame does not fit the one before; nothing was changed")
+                .internalFault,
+                "\(files.store): a rewritten frame does not fit the one before; nothing was changed")
         }
         if file != nil, point.byteOffset >= segmentByteCountLimit { try endSegment() }
         try begin()
