@@ -206,11 +206,17 @@ package final class LogReader {
             if let finding = catalog.findings.first(where: \.barsWriting) {
                 return .answer(.damaged(finding))
             }
+            if !catalog.hasSegmentFiles, try !files.isFresh() {
+                let first = LogFiles.shown(LogFiles.segmentName(firstAnchor: 0))
+                return .answer(.damaged(LogFinding(.missingSegment, file: first)))
+            }
             return .answer(.end(tornTail: nil))
         }
         if case .newer = stop {
             return .answer(.damaged(finding(.newerVersion, in: segment, byteCount: 0)))
         }
+        // As a rule the next segment was there already when the catalog was read.
+        if let next = nextSegment(after: segment), try enterIfThere(next) { return .goOn }
         let isQuiet: Bool
         if case .end = stop { isQuiet = true } else { isQuiet = try isZeroToEnd(file, stop) }
         if isQuiet, proofOfMore == nil, try !hasChanged(),
@@ -220,15 +226,11 @@ package final class LogReader {
             return endOrFinding(tornTail: nil)
         }
         try refresh()
-        if let next = catalog.segments.first(where: { $0.firstAnchor == point.anchor }),
-            next.firstAnchor != segment.firstAnchor
+        if let next = nextSegment(after: segment), try enterIfThere(next) { return .goOn }
+        if let position = catalog.index(holding: point.anchor),
+            let next = catalog.segments[position...].first,
+            next.firstAnchor == point.anchor, next.firstAnchor != segment.firstAnchor
         {
-            if next.header.previousFirstAnchor == segment.firstAnchor,
-                next.header.previousLastNonce == point.nonce
-            {
-                try enter(next)
-                return .goOn
-            }
             if try relocate(segment, file) { return .goOn }
             return .answer(
                 .damaged(
@@ -238,6 +240,29 @@ package final class LogReader {
         }
         if try relocate(segment, file) { return .goOn }
         return try endOfNewest(segment, file, stop, isQuiet: isQuiet)
+    }
+
+    /// The segment that begins where this one has been read to, and says so itself.
+    private func nextSegment(after segment: Segment) -> Segment? {
+        guard point.anchor != segment.firstAnchor, let position = catalog.index(holding: point.anchor) else {
+            return nil
+        }
+        let next = catalog.segments[position]
+        let follows =
+            next.firstAnchor == point.anchor && next.header.previousFirstAnchor == segment.firstAnchor
+            && next.header.previousLastNonce == point.nonce
+        return follows ? next : nil
+    }
+
+    /// False when a rewrite has taken the segment away.
+    private func enterIfThere(_ segment: Segment) throws(HKLogError) -> Bool {
+        do throws(HKLogError) {
+            try enter(segment)
+            return true
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return false
+        }
     }
 
     /// The anchor of a later segment, which proves that there was more, and so does the name of one whose making

@@ -113,7 +113,9 @@ extension LogFiles {
         }
     }
 
-    /// The moment of a rewrite: from here on the log is the new segments. They must be synced.
+    /// The moment of a rewrite: from here on the log is the new segments.
+    ///
+    /// They must be synced.
     func commit(_ record: SwitchRecord) throws(HKLogError) {
         do throws(SystemError) {
             try layer.synchronizeDirectory(log)

@@ -64,7 +64,7 @@ import Testing
         }
         if call == .pread { faults.append(.short) }
         var runs = 0
-        let step = testScale > 1 || count < 60 ? 1 : count / 40
+        let step = testScale > 1 || count < 20 ? 1 : 3
         for fault in faults {
             for occurrence in stride(from: 0, to: count, by: step) {
                 runs += 1
@@ -128,7 +128,7 @@ import Testing
         try full.append(3, to: writer)
         let used = full.layer.usedByteCount
         var failures = 0
-        for room in 0...800 {
+        for room in stride(from: 0, through: 800, by: testScale > 1 ? 1 : 5) {
             let log = SyntheticLog(existing: full.layer.copy(), segmentByteCount: 700)
             log.layer.limitRoom(to: used + room)
             let writer = try log.writer()
@@ -152,7 +152,7 @@ import Testing
             #expect(outcome.anchors == Array(0..<appended + 2))
             #expect(outcome.reading == .end(tornTail: nil))
         }
-        #expect(failures > 500)
+        #expect(failures > 100)
         _ = writer
     }
 
