@@ -27,7 +27,8 @@ final class ZipArchive {
             let reason = unsafe String(cString: zip_error_strerror(&error))
             throw HKLogError(
                 .invalidData,
-                "\(path): the zip cannot be read (\(reason)); it may be cut or damaged: export or copy it again")
+                "\(path): the zip cannot be read (\(reason)); it may be cut or damaged: export or copy it again"
+            )
         }
         unsafe self.handle = handle
     }

@@ -40,7 +40,9 @@ public struct AppleHealthImporter: Sendable {
     private static let batchCountLimit = 4096
 
     /// Types of samples that come from files beside the document.
-    private static let sideFileTypes = ["HKWorkoutRouteTypeIdentifier", "HKDataTypeIdentifierElectrocardiogram"]
+    private static let sideFileTypes = [
+        "HKWorkoutRouteTypeIdentifier", "HKDataTypeIdentifierElectrocardiogram",
+    ]
 
     /// Imports the export at a path.
     ///
@@ -93,9 +95,10 @@ public struct AppleHealthImporter: Sendable {
             }
             try progress(
                 Progress(
-                    bytesRead: block.byteOffset, byteCount: export.byteCount, records: tally.records, pass: 1))
+                    bytesRead: block.byteOffset, byteCount: export.byteCount, records: tally.records, pass: 1)
+            )
         }
-        return report(tally, try blocks.finish(), export, destination, rules)
+        return report(tally, blocks.finish(), export, destination, rules)
     }
 
     // MARK: - A later import
@@ -124,14 +127,19 @@ public struct AppleHealthImporter: Sendable {
                 case .live(let stored):
                     seen.insert(stored)
                     let result = comparison.compare(row, block, with: stored, in: destination)
-                    if case .same = result { tally.count(row.shape, .same) } else { tally.count(row.shape, .changed) }
+                    if case .same = result {
+                        tally.count(row.shape, .same)
+                    } else {
+                        tally.count(row.shape, .changed)
+                    }
                 }
             }
             try progress(
                 Progress(
-                    bytesRead: block.byteOffset, byteCount: export.byteCount, records: tally.records, pass: 1))
+                    bytesRead: block.byteOffset, byteCount: export.byteCount, records: tally.records, pass: 1)
+            )
         }
-        var ending = try blocks.finish()
+        var ending = blocks.finish()
         let missing = missing(in: destination, but: seen, export)
         if keepMissing || !ending.isComplete {
             tally.keptMissing = missing.count
@@ -146,9 +154,10 @@ public struct AppleHealthImporter: Sendable {
                 of: blocks, opensEpoch: opensEpoch, to: &destination, comparison: &comparison, export: export,
                 progress: progress)
             let isStillComplete = ending.isComplete
-            ending = try blocks.finish()
+            ending = blocks.finish()
             guard ending.isComplete == isStillComplete else {
-                throw HKLogError(.invalidData, "\(export.name): it changed while it was read; import it again")
+                throw HKLogError(
+                    .invalidData, "\(export.name): it changed while it was read; import it again")
             }
             tally.wroteAnything = true
         }

@@ -73,7 +73,8 @@ struct SampleComparison {
         if payload.elementsEqual(texts.payload) { return isChanged ? .changed : .same }
         let listed = value(Array(payload))
         let kept = value(texts.payload)
-        if !holdsSideFiles, isText(Array(block.shapes[Int(row.shape)].shape.type.utf8), "HKLogClinicalRecord") {
+        if !holdsSideFiles, isText(Array(block.shapes[Int(row.shape)].shape.type.utf8), "HKLogClinicalRecord")
+        {
             return compareClinicalRecord(listed, kept, isChanged: isChanged)
         }
         guard let listed, let kept, isClose(listed, kept, in: nil, nil, key: "") else { return .changed }
@@ -101,7 +102,9 @@ struct SampleComparison {
 
     private func verdict(_ listed: SampleShape, _ stored: SampleShape) -> ShapeVerdict {
         let names = (listed.source?.name, stored.source?.name)
-        guard listed.importedValue == stored.importedValue, isSameText(names.0, names.1) else { return .changed }
+        guard listed.importedValue == stored.importedValue, isSameText(names.0, names.1) else {
+            return .changed
+        }
         guard listed.importedValue == .quantity else { return .exact }
         if isSameText(listed.unit, stored.unit) { return .sameUnit }
         guard let listedUnit = unit(listed.unit), let storedUnit = unit(stored.unit),
@@ -160,8 +163,11 @@ struct SampleComparison {
             for (leftMember, rightMember) in zip(leftMembers, rightMembers) {
                 guard isSameText(leftMember.name, rightMember.name) else { return false }
                 // Units differ where the display setting does; the numbers beside them decide.
-                if isUnitKey(leftMember.name), hasConvertibleUnits(leftMember.value, rightMember.value) { continue }
-                guard isClose(leftMember.value, rightMember.value, in: left, right, key: leftMember.name) else {
+                if isUnitKey(leftMember.name), hasConvertibleUnits(leftMember.value, rightMember.value) {
+                    continue
+                }
+                guard isClose(leftMember.value, rightMember.value, in: left, right, key: leftMember.name)
+                else {
                     return false
                 }
             }

@@ -4,7 +4,8 @@ extension ExportReader {
     /// Elements that stand at the top level and nowhere else (but a record in a correlation): where one begins
     /// inside of another element, that one was not closed.
     private static let topLevelNames: [StaticString] = [
-        "Record", "Correlation", "Workout", "ActivitySummary", "ClinicalRecord", "Audiogram", "VisionPrescription",
+        "Record", "Correlation", "Workout", "ActivitySummary", "ClinicalRecord", "Audiogram",
+        "VisionPrescription",
         "Me", "ExportDate", "HealthData",
     ]
 
@@ -24,7 +25,9 @@ extension ExportReader {
         case cut
     }
 
-    private mutating func nextChild(of parent: StaticString, allowsRecord: Bool = false) throws(HKLogError) -> Child {
+    private mutating func nextChild(of parent: StaticString, allowsRecord: Bool = false) throws(HKLogError)
+        -> Child
+    {
         while true {
             let event = try nextEvent()
             switch event {
@@ -62,16 +65,22 @@ extension ExportReader {
                 if scanner.name.equals("MetadataEntry") {
                     addMetadataEntry()
                     if !scanner.isSelfClosing {
-                        guard try readElement(budget: ExportElement.byteCountLimit) != nil else { return false }
+                        guard try readElement(budget: ExportElement.byteCountLimit) != nil else {
+                            return false
+                        }
                     }
                     continue
                 }
-                guard let element = try readElement(budget: ExportElement.byteCountLimit) else { return false }
+                guard let element = try readElement(budget: ExportElement.byteCountLimit) else {
+                    return false
+                }
                 if element.isNamed("HeartRateVariabilityMetadataList") {
                     for beat in element.children {
                         payload.addElement(textBytes("beats"), json: beat.payload(.asInFile).json)
                     }
-                    for attribute in element.attributes { payload.add(attribute.name, string: attribute.value) }
+                    for attribute in element.attributes {
+                        payload.add(attribute.name, string: attribute.value)
+                    }
                 } else {
                     noteUnknown(element, in: "Record")
                     payload.addElement(element.name, json: element.payload(.asInFile).json)
@@ -82,7 +91,8 @@ extension ExportReader {
 
     private func noteUnknown(_ element: ExportElement, in parent: String) {
         problems.note(
-            "unknown element '\(shortText(element.name))' in \(parent) kept in the payload", at: element.offset)
+            "unknown element '\(shortText(element.name))' in \(parent) kept in the payload",
+            at: element.offset)
     }
 
     /// Reads the element whose start tag is in hand, whole; `nil` when the document ends before it does.
@@ -118,7 +128,8 @@ extension ExportReader {
                 }
                 if skippedDepth > 0 || stack.count >= ExportElement.depthLimit || budget <= 0 {
                     problems.note(
-                        budget <= 0 ? "element too large, its rest skipped" : "element nested too deep skipped",
+                        budget <= 0
+                            ? "element too large, its rest skipped" : "element nested too deep skipped",
                         at: scanner.tagOffset)
                     if !scanner.isSelfClosing { skippedDepth += 1 }
                     continue
@@ -137,12 +148,11 @@ extension ExportReader {
                         let inner = stack.removeLast()
                         stack[stack.count - 1].children.append(inner)
                     }
-                    if scanner.name.equals(stack[stack.count - 1].name) {
-                        isClosed = true
-                    } else {
+                    guard scanner.name.equals(stack[stack.count - 1].name) else {
                         putBack(event)
                         return close(stack)
                     }
+                    isClosed = true
                 } else {
                     problems.note("end tag without its start", at: scanner.tagOffset)
                 }
@@ -244,9 +254,11 @@ extension ExportReader {
             end = start
         }
         return Common(
-            start: start, end: end, creation: instant("creationDate", "creation date that is no date dropped"),
+            start: start, end: end,
+            creation: instant("creationDate", "creation date that is no date dropped"),
             hasEnd: element.attribute("endDate") != nil,
-            source: source(name: element.attribute("sourceName"), version: element.attribute("sourceVersion")),
+            source: source(
+                name: element.attribute("sourceName"), version: element.attribute("sourceVersion")),
             device: element.attribute("device").flatMap(DeviceText.device))
     }
 
@@ -360,7 +372,8 @@ extension ExportReader {
         for attribute in element.attributes
         where !columns.contains(where: { isText(attribute.name, $0) })
             && !["workoutActivityType", "duration", "durationUnit", "device", "sourceVersion"]
-                .contains(where: { isText(attribute.name, $0) }) && !hasPrefix(attribute.name, "total")
+                .contains(where: { isText(attribute.name, $0) })
+            && !hasPrefix(attribute.name, "total")
         {
             problems.note(
                 "unknown attribute '\(shortText(attribute.name))' of Workout kept in the payload",

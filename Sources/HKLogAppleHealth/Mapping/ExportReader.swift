@@ -97,7 +97,8 @@ struct ExportReader: ~Copyable {
 
     /// The next samples; `nil` at the end.
     mutating func nextBlock() throws(HKLogError) -> RowBlock? {
-        while stage != .done, block.rows.count < RowBlock.rowCountLimit, block.bytes.count < RowBlock.byteCountLimit
+        while stage != .done, block.rows.count < RowBlock.rowCountLimit,
+            block.bytes.count < RowBlock.byteCountLimit
         {
             switch stage {
             case .document:
@@ -127,7 +128,8 @@ struct ExportReader: ~Copyable {
     func ending(fault: String?) -> ReaderEnding {
         if !isComplete || fault != nil { problems.note("document cut before its end", at: endOffset) }
         return ReaderEnding(
-            isComplete: isComplete && fault == nil, endOffset: endOffset, fault: fault, exportDate: exportDate,
+            isComplete: isComplete && fault == nil, endOffset: endOffset, fault: fault,
+            exportDate: exportDate,
             zoneCounts: zoneCounts, problems: problems.problems)
     }
 
@@ -613,7 +615,7 @@ struct ExportReader: ~Copyable {
     /// A text from the file, short enough for a message.
     func shortText(_ bytes: [UInt8]) -> String {
         let text = String(decoding: bytes.prefix(64), as: UTF8.self)
-        return String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
+        return String(
+            text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
     }
 }
-

@@ -62,7 +62,9 @@ struct MetadataEntries {
         if ranges.count > MetadataEntries.comparedLimit { return true }
         for (index, range) in ranges.enumerated() {
             let key = bytes[range.key..<range.value]
-            if hasCreation, key.count == CreationText.key.utf8CodeUnitCount, isText(Array(key), CreationText.key) {
+            if hasCreation, key.count == CreationText.key.utf8CodeUnitCount,
+                isText(Array(key), CreationText.key)
+            {
                 return true
             }
             for other in ranges[..<index]

@@ -98,7 +98,9 @@ struct ExportDate {
         let isSeparated = skip(UInt8(ascii: "-"))
         guard let month = digits(2) else { return nil }
         if isSeparated { guard skip(UInt8(ascii: "-")) else { return nil } }
-        guard let day = digits(2), let days = dayNumber(year: year, month: month, day: day) else { return nil }
+        guard let day = digits(2), let days = dayNumber(year: year, month: month, day: day) else {
+            return nil
+        }
         if isSeparated {
             guard skip(0x20) || skip(UInt8(ascii: "T")) || skip(UInt8(ascii: "t")) else { return nil }
         }
@@ -116,7 +118,9 @@ struct ExportDate {
         var offset: Int64 = 0
         if !skip(UInt8(ascii: "Z")) && !skip(UInt8(ascii: "z")) {
             let isNegative = peek() == UInt8(ascii: "-")
-            guard skip(UInt8(ascii: "+")) || skip(UInt8(ascii: "-")), let zoneHour = digits(2) else { return nil }
+            guard skip(UInt8(ascii: "+")) || skip(UInt8(ascii: "-")), let zoneHour = digits(2) else {
+                return nil
+            }
             _ = skip(UInt8(ascii: ":"))
             guard let zoneMinute = digits(2), zoneHour < 24, zoneMinute < 60 else { return nil }
             offset = Int64(zoneHour) * 3600 + Int64(zoneMinute) * 60
