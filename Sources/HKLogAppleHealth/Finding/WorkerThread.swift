@@ -88,7 +88,7 @@ struct WorkerThread: ~Copyable {
         self.thread = thread
     }
 
-    /// Waits until the thread has ended. To be called once.
+    /// Waits until the thread has ended; to be called once.
     borrowing func join() {
         _ = pthread_join(thread, nil)
     }

@@ -8,8 +8,9 @@ public struct AppleHealthImporter: Sendable {
     /// The stream that exports go to unless another one is named.
     public static let defaultStream = "apple-health-export"
 
-    /// The stream to import into. Another name than the default one gives other uuids, so that two persons' exports
-    /// do not meet in one store.
+    /// The stream to import into.
+    ///
+    /// Another name than the default one gives other uuids, so that two persons' exports do not meet in one store.
     public var stream = AppleHealthImporter.defaultStream
     /// Keep samples that the export no longer lists.
     public var keepMissing = false
@@ -48,6 +49,7 @@ public struct AppleHealthImporter: Sendable {
     ///
     /// - Parameters:
     ///   - path: A zip, the XML file in it, or the unpacked folder.
+    ///   - destination: The stream's cells and its log.
     ///   - rules: The store's time zone: an activity summary starts at its midnight.
     ///   - progress: Called after each few thousand samples; may throw to stop.
     /// - Returns: What was done. A document that is not whole is imported as far as it goes, without deletions, and

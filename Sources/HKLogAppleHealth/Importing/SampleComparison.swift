@@ -134,8 +134,9 @@ struct SampleComparison {
         left == right || abs(left - right) <= 1e-6 * max(abs(left), abs(right))
     }
 
-    /// Whether two payloads are the same but for noise in their quantities. `leftOwner` and `rightOwner` are the
-    /// objects that the values stand in under `key`: their units stand beside.
+    /// Whether two payloads are the same but for noise in their quantities.
+    ///
+    /// `leftOwner` and `rightOwner` are the objects that the values stand in under `key`: their units stand beside.
     private func isClose(
         _ left: JSONValue, _ right: JSONValue, in leftOwner: JSONValue?, _ rightOwner: JSONValue?, key: String
     ) -> Bool {

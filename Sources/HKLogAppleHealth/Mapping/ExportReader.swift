@@ -554,8 +554,9 @@ struct ExportReader: ~Copyable {
         return row.uuid
     }
 
-    /// Counts the ordinals of the rows that are waiting for it. In one go for many, so that their places in the
-    /// table are fetched side by side.
+    /// Counts the ordinals of the rows that are waiting for it.
+    ///
+    /// In one go for many, so that their places in the table are fetched side by side.
     private mutating func resolve() {
         let first = block.rows.count - unresolved.count
         for (place, name) in unresolved.enumerated() {

@@ -68,8 +68,9 @@ struct ExportDate {
         return Int64(date.dayNumber)
     }
 
-    /// Reads any of the forms seen in exports: `2024-03-01 08:00:00 +0100`, the same with `T`, fraction, `Z` or
-    /// `±hh:mm`, and iOS 8's `20150306080000+0100`. `nil` for anything else, also without an offset.
+    /// Reads any of the forms seen in exports; `nil` for anything else, also without an offset.
+    ///
+    /// `2024-03-01 08:00:00 +0100`, the same with `T`, fraction, `Z` or `±hh:mm`, and iOS 8's `20150306080000+0100`.
     static func instant(_ text: ByteSlice) -> Int64? {
         instant(text.trimmed.bytes)
     }

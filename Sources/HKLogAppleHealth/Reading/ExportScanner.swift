@@ -219,7 +219,9 @@ struct ExportScanner: ~Copyable {
         return try skip(past: ">", after: 2)
     }
 
-    /// Moves past the next `mark`; `false` when the bytes end before it. What is skipped does not stay in memory.
+    /// Moves past the next `mark`; `false` when the bytes end before it.
+    ///
+    /// What is skipped does not stay in memory.
     mutating func skip(past mark: StaticString, after headByteCount: Int) throws(HKLogError) -> Bool {
         let count = mark.utf8CodeUnitCount
         position += min(headByteCount, limit - position)
@@ -510,8 +512,9 @@ struct ExportScanner: ~Copyable {
     }
 }
 
-/// A number of at most fifteen digits, perhaps with a point, up to its quote: the quotient of two numbers that a
-/// double holds exactly is the double nearest to it. `nil` for any other text.
+/// A number of at most fifteen digits, perhaps with a point, up to its quote; `nil` for any other text.
+///
+/// The quotient of two numbers that a double holds exactly is the double nearest to it.
 @inline(__always)
 private func plainNumber(
     _ bytes: UnsafePointer<UInt8>, from start: Int, limit: Int
