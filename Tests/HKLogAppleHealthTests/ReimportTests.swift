@@ -153,3 +153,35 @@ import Testing
         #expect(other.batches[0].stream == "anna" && destination.batches[0].stream == "apple-health-export")
     }
 }
+
+extension ReimportTests {
+    @Test
+    func
+        `an export in which every record is its own source is read in linear time and compares as any other`()
+        throws
+    {
+        func document(_ suffix: String) -> [UInt8] {
+            ExportFixture.document(
+                (0..<20_000).map { index in
+                    ExportFixture.record(
+                        source: "S\(index)\(index == 19_000 ? suffix : "")",
+                        start:
+                            "20\(10 + index / 2000)-01-02 1\(index % 10):\(10 + index / 10 % 40):\(10 + index / 400 % 5) +0000",
+                        end: nil)
+                }.joined())
+        }
+        var destination = MemoryDestination()
+        let importer = AppleHealthImporter()
+        #expect(try importer.run(document(""), into: &destination).added == 20_000)
+        let again = try importer.run(document("x"), into: &destination)
+        #expect(again.same == 19_999 && again.changed == 1)
+    }
+
+    @Test func `new attributes of known elements are kept and counted`() throws {
+        let (samples, report) = try imported(
+            "<ActivitySummary dateComponents=\"2024-01-02\" appleMoveTime=\"3\" appleFutureTime=\"4\"/>")
+        #expect(samples[0].payload?.text.contains("\"appleFutureTime\":4") == true)
+        #expect(report.count(of: "unknown attribute 'appleFutureTime' of ActivitySummary") == 1)
+        #expect(report.problems.count == 1)
+    }
+}

@@ -185,7 +185,7 @@ private func samples(_ blocks: [RowBlock]) -> [Sample] {
     @Test func `random damage never traps`() throws {
         var generator = SystemRandomNumberGenerator()
         let scale = Int(ProcessInfo.processInfo.environment["HKLOG_TEST_SCALE"] ?? "1") ?? 1
-        for _ in 0..<300 * scale {
+        for _ in 0..<150 * scale {
             var bytes = everything
             for _ in 0..<Int.random(in: 1...12, using: &generator) {
                 let place = Int.random(in: 0..<bytes.count, using: &generator)

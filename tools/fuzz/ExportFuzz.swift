@@ -23,11 +23,13 @@ private func read(_ document: [UInt8], windowByteCount: Int, pieceByteCount: Int
         guard try scanner.readProlog() == .root else { return reading }
         var reader = ExportReader(
             scanner: scanner,
-            settings: ExportReader.Settings(streamName: [], calendar: LocalCalendar(rules: .utc)), sideFiles: nil)
+            settings: ExportReader.Settings(streamName: [], calendar: LocalCalendar(rules: .utc)),
+            sideFiles: nil)
         while let block = try reader.nextBlock() {
-            reading.samples += Batch(
-                stream: "fuzz", importing: block.rows, shapes: block.shapes, bytes: block.bytes
-            ).added
+            reading.samples +=
+                Batch(
+                    stream: "fuzz", importing: block.rows, shapes: block.shapes, bytes: block.bytes
+                ).added
         }
         let ending = reader.ending(fault: nil)
         reading.problems = ending.problems
@@ -45,6 +47,7 @@ private func read(_ document: [UInt8], windowByteCount: Int, pieceByteCount: Int
     return reading
 }
 
+/// One run of the fuzzer.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzExport(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))

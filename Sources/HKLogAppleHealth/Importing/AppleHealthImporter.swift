@@ -87,7 +87,7 @@ public struct AppleHealthImporter: Sendable {
         let blocks = try BlockStream(export, settings)
         var tally = ImportTally()
         while let block = try blocks.next() {
-            tally.extend(with: block.shapes)
+            tally.extend(with: block)
             tally.skipped += block.skipped
             for row in block.rows { tally.count(row.shape, .added) }
             if !block.rows.isEmpty {
@@ -116,7 +116,7 @@ public struct AppleHealthImporter: Sendable {
         var blocks = try BlockStream(export, settings)
         var states: [ImportedCell] = []
         while let block = try blocks.next() {
-            tally.extend(with: block.shapes)
+            tally.extend(with: block)
             tally.skipped += block.skipped
             destination.find(block.rows.map(\.uuid), into: &states)
             for (row, state) in zip(block.rows, states) {
@@ -219,6 +219,10 @@ public struct AppleHealthImporter: Sendable {
             try destination.append(batch)
         }
         while let block = try blocks.next() {
+            if block.generation != pending.generation {
+                try flush()
+                pending.generation = block.generation
+            }
             pending.shapes = block.shapes
             destination.find(block.rows.map(\.uuid), into: &states)
             for (row, state) in zip(block.rows, states) {

@@ -26,6 +26,7 @@ struct SampleComparison {
     private var verdicts: [Pair: ShapeVerdict] = [:]
     private var lastPair = Pair(listed: .max, stored: -1)
     private var lastVerdict = ShapeVerdict.changed
+    private var generation = 0
     /// Whether the input can hold files beside the document.
     let holdsSideFiles: Bool
 
@@ -44,6 +45,11 @@ struct SampleComparison {
         _ row: ImportedRow, _ block: RowBlock, with stored: Int, in destination: Destination
     ) -> Result {
         let columns = destination.columns(ofRow: stored)
+        if block.generation != generation {
+            verdicts = [:]
+            lastPair = Pair(listed: .max, stored: -1)
+            generation = block.generation
+        }
         let pair = Pair(listed: row.shape, stored: columns.shape)
         if pair != lastPair {
             let shape = block.shapes[Int(row.shape)].shape

@@ -75,6 +75,7 @@ extension ExportReader {
                     return false
                 }
                 if element.isNamed("HeartRateVariabilityMetadataList") {
+                    noteUnknownParts(of: element)
                     for beat in element.children {
                         payload.addElement(textBytes("beats"), json: beat.payload(.asInFile).json)
                     }
@@ -324,11 +325,11 @@ extension ExportReader {
         }
         list.append(UInt8(ascii: "]"))
         payload.add(textBytes("members"), json: list)
-        addUnknown(
-            of: element, named: "Correlation",
-            known: [
-                "type", "sourceName", "sourceVersion", "device", "creationDate", "startDate", "endDate",
-            ], knownChildren: ["MetadataEntry"], to: &payload)
+        noteUnknownParts(of: element)
+        let grammar = ElementGrammar.of(element.name)
+        for attribute in element.attributes where grammar?.knows(attribute: attribute.name) != true {
+            payload.add(attribute.name, string: attribute.value)
+        }
         for child in element.children where !child.isNamed("MetadataEntry") {
             payload.addElement(child.name, json: child.payload(.asInFile).json)
         }
@@ -336,22 +337,6 @@ extension ExportReader {
         _ = addRow(
             shape: shape, name: .dates(hasEnd: common.hasEnd), start: start, end: common.end,
             creation: common.creation, metadata: metadataEntries(of: element), payload: payload.json)
-    }
-
-    /// Counts what the format is not known to have, and adds such attributes to the payload.
-    private func addUnknown(
-        of element: ExportElement, named name: String, known: [StaticString], knownChildren: [StaticString],
-        to payload: inout JSONMembers
-    ) {
-        for attribute in element.attributes where !known.contains(where: { isText(attribute.name, $0) }) {
-            problems.note(
-                "unknown attribute '\(shortText(attribute.name))' of \(name) kept in the payload",
-                at: element.offset)
-            payload.add(attribute.name, string: attribute.value)
-        }
-        for child in element.children where !knownChildren.contains(where: { child.isNamed($0) }) {
-            noteUnknown(child, in: name)
-        }
     }
 
     // MARK: - Workouts
@@ -363,22 +348,7 @@ extension ExportReader {
         var payloadElement = element
         payloadElement.children.removeAll { $0.isNamed("MetadataEntry") }
         let payload = payloadElement.payload(.workout, omitting: columns)
-        for child in element.children
-        where !["MetadataEntry", "WorkoutEvent", "WorkoutRoute", "WorkoutStatistics", "WorkoutActivity"]
-            .contains(where: { child.isNamed($0) })
-        {
-            noteUnknown(child, in: "Workout")
-        }
-        for attribute in element.attributes
-        where !columns.contains(where: { isText(attribute.name, $0) })
-            && !["workoutActivityType", "duration", "durationUnit", "device", "sourceVersion"]
-                .contains(where: { isText(attribute.name, $0) })
-            && !hasPrefix(attribute.name, "total")
-        {
-            problems.note(
-                "unknown attribute '\(shortText(attribute.name))' of Workout kept in the payload",
-                at: element.offset)
-        }
+        noteUnknownParts(of: element)
         let shape = shapes.number(
             type: shapes.typeNumber(textBytes("HKWorkoutTypeIdentifier")), source: common.source,
             device: common.device)
@@ -404,6 +374,7 @@ extension ExportReader {
         if !ExportReader.knownOthers.contains(where: { element.isNamed($0) }) {
             problems.note("unknown element '\(shortText(element.name))' kept", at: element.offset)
         }
+        noteUnknownParts(of: element)
         let common = common(of: element)
         var payloadElement = element
         payloadElement.children.removeAll { $0.isNamed("MetadataEntry") }

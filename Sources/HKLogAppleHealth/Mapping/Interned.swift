@@ -7,6 +7,9 @@ struct Interned {
     /// The last number seen for a short hash: a hit costs a comparison and no allocation.
     private var recent = [UInt32](repeating: 0, count: 256)
 
+    /// How many values have a number.
+    var count: Int { ends.count - 1 }
+
     /// The number of a value and whether it is a new one.
     @inline(__always)
     mutating func number(of slice: ByteSlice) -> (number: UInt32, isNew: Bool) {
