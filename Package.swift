@@ -31,11 +31,12 @@ let package = Package(
             linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
         .target(
             name: "HKLog", dependencies: ["HKLogFormat", "CHKLogShims"], swiftSettings: swiftSettings),
-        .target(name: "HKLogJSONLines", dependencies: ["HKLog"], swiftSettings: swiftSettings),
+        .target(
+            name: "HKLogJSONLines", dependencies: ["HKLog", "HKLogFormat"], swiftSettings: swiftSettings),
         .target(name: "HKLogAppleHealth", dependencies: ["HKLog", "CZip"], swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogCommand",
-            dependencies: ["HKLog", "HKLogJSONLines", "HKLogAppleHealth"],
+            dependencies: ["HKLog", "HKLogFormat", "HKLogJSONLines", "HKLogAppleHealth"],
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogBenchmarks",
@@ -45,20 +46,23 @@ let package = Package(
             name: "HKLogTestSupport", dependencies: ["HKLogFormat", "HKLog"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"],
+            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"], exclude: ["Golden"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogTests", dependencies: ["HKLog", "HKLogFormat", "HKLogTestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "HKLogJSONLinesTests", dependencies: ["HKLogJSONLines", "HKLog", "HKLogTestSupport"],
+            name: "HKLogJSONLinesTests",
+            dependencies: ["HKLogJSONLines", "HKLog", "HKLogFormat", "HKLogTestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogAppleHealthTests",
             dependencies: ["HKLogAppleHealth", "HKLog", "HKLogTestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "HKLogCommandTests", dependencies: ["HKLogTestSupport"], swiftSettings: swiftSettings),
+            name: "HKLogCommandTests",
+            dependencies: ["HKLogCommand", "HKLog", "HKLogFormat", "HKLogTestSupport"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "RepositoryTests", dependencies: ["HKLogTestSupport"], swiftSettings: swiftSettings),
     ],

@@ -20,6 +20,9 @@ package struct FrameRun: Sendable {
 
     package init() {}
 
+    /// How many bytes the frames take in their file, headers and all.
+    package var byteCount: Int { entries.reduce(0) { $0 + $1.record.byteCount } }
+
     /// The stored bytes of one of `entries`.
     @_lifetime(borrow self)
     package func storedBytes(of entry: Entry) -> Span<UInt8> {

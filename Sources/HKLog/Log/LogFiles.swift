@@ -1,6 +1,8 @@
 internal import HKLogFormat
 
-/// Where the files of a store stand, and what they are called. The one place that makes their names.
+/// Where the files of a store stand, and what they are called.
+///
+/// The one place that makes their names.
 package struct LogFiles: Sendable {
     package let layer: any FileLayer
     /// The store's directory.

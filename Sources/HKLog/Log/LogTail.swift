@@ -6,7 +6,9 @@ struct LogTail {
     var point: LogPosition
     var warnings: [String]
 
-    /// Brings the log into the state that a writer builds on. May be interrupted anywhere and done again.
+    /// Brings the log into the state that a writer builds on.
+    ///
+    /// May be interrupted anywhere and done again.
     static func recover(_ files: LogFiles, storeID: RawUUID, hint: LogPosition?, note: UnsynchronizedNote?)
         throws(HKLogError) -> LogTail
     {
@@ -118,11 +120,11 @@ struct LogTail {
         _ files: LogFiles, _ file: any OpenFile, point: LogPosition, byteCount: Int
     ) throws(SystemError) -> String {
         let segment = LogFiles.digits(point.segment)
-        let name = "\(segment).torn-\(point.anchor)-\(point.byteOffset)"
-        try files.copy(file, point.byteOffset..<byteCount, toSetAside: name)
-        return
-            "\(files.path(LogFiles.segmentName(firstAnchor: point.segment))): cut \(byteCount - point.byteOffset) "
-            + "bytes behind anchor \(point.anchor) that are no whole frame; they are kept in \(LogFiles.shown(name))"
+        let name = try files.setAside(
+            file, point.byteOffset..<byteCount, named: "\(segment).torn-\(point.anchor)-\(point.byteOffset)")
+        let cut = "\(files.path(segment + LogFiles.segmentSuffix)): cut \(byteCount - point.byteOffset) bytes"
+        let kept = name.map { ", kept in \(LogFiles.shown($0))" } ?? ""
+        return "\(cut) that are no whole batch from the log's end at anchor \(point.anchor)\(kept)"
     }
 
     /// Writes bytes once more whose sync had failed: the kernel counts their pages as clean, so a sync alone
@@ -138,25 +140,5 @@ struct LogTail {
             try file.writeFully(bytes.span, at: byteOffset)
             byteOffset += bytes.count
         }
-    }
-}
-
-extension LogFiles {
-    /// Copies a range of a file, without the zeros at its end, into a file of its own in the log directory, and
-    /// syncs it. The same call again gives the same file.
-    func copy(_ file: any OpenFile, _ range: Range<Int>, toSetAside name: String) throws(SystemError) {
-        let temporary = path(name + ".tmp")
-        try layer.unlinkIfThere(temporary)
-        let copy = try layer.openFully(temporary, .creating)
-        var byteOffset = range.lowerBound
-        while byteOffset < range.upperBound {
-            let bytes = try file.bytes(at: byteOffset, count: min(1 << 20, range.upperBound - byteOffset))
-            guard !bytes.isEmpty else { break }
-            try copy.writeFully(bytes.span, at: byteOffset - range.lowerBound)
-            byteOffset += bytes.count
-        }
-        try copy.synchronizeFully()
-        try layer.rename(temporary, to: path(name))
-        try layer.synchronizeDirectory(log)
     }
 }

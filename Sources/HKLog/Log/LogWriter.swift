@@ -8,7 +8,7 @@ package import HKLogFormat
 package final class LogWriter {
     package let files: LogFiles
     package let storeID: RawUUID
-    private let segmentByteCountLimit: Int
+    let segmentByteCountLimit: Int
     let lock: StoreLock
     private var file: any OpenFile
     /// The end of the log: where the next frame goes.
@@ -98,7 +98,9 @@ package final class LogWriter {
         return point
     }
 
-    /// Puts all that was appended on stable storage. A failure finishes the writer.
+    /// Puts all that was appended on stable storage.
+    ///
+    /// A failure finishes the writer.
     package func synchronize() throws(HKLogError) {
         try checkOpen()
         guard synchronizedByteCount != point.byteOffset else { return }
@@ -165,6 +167,34 @@ package final class LogWriter {
         try trim()
         try synchronize()
         state = .closed
+        lock.release()
+    }
+
+    /// Brings everything into the files before they are rewritten.
+    func prepareRewrite() throws(HKLogError) {
+        try checkOpen()
+        try trim()
+        try synchronize()
+    }
+
+    /// Switches to rewritten segments and goes on at their end.
+    func replaceLog(_ record: SwitchRecord, end: LogPosition) throws(HKLogError) {
+        do throws(HKLogError) {
+            try files.commit(record)
+            try files.settle()
+        } catch {
+            // Which of the two logs stands is for the next opening to see.
+            throw finish(error)
+        }
+        let path = files.path(LogFiles.segmentName(firstAnchor: end.segment))
+        do throws(SystemError) {
+            file = try files.layer.openFully(path, .writing)
+        } catch {
+            throw finish(.system(error, "open the rewritten log", path: path))
+        }
+        point = end
+        synchronizedByteCount = end.byteOffset
+        allocatedByteCount = end.byteOffset
     }
 
     private var path: String { files.path(LogFiles.segmentName(firstAnchor: point.segment)) }

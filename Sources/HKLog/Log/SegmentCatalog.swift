@@ -22,7 +22,9 @@ package struct SegmentCatalog: Sendable, Equatable {
     /// Whether the log has a segment file of any kind.
     package private(set) var hasSegmentFiles = false
 
-    /// Reads names and headers. A rewrite that switches over in the same moment is waited for.
+    /// Reads names and headers.
+    ///
+    /// A rewrite that switches over in the same moment is waited for.
     package static func read(_ files: LogFiles, storeID: RawUUID) throws(HKLogError) -> SegmentCatalog {
         var last: SegmentCatalog?
         var failure: HKLogError?
@@ -71,7 +73,7 @@ package struct SegmentCatalog: Sendable, Equatable {
         names.removeAll { !$0.hasSuffix(LogFiles.segmentSuffix) }
         var pending: [String: String] = [:]
         if let record {
-            let removed = Set(record.removed.map { LogFiles.segmentName(firstAnchor: $0) })
+            let removed = Set(record.removed)
             names.removeAll { removed.contains($0) }
             for anchor in record.put {
                 let name = LogFiles.segmentName(firstAnchor: anchor)
@@ -180,6 +182,10 @@ package struct SegmentCatalog: Sendable, Equatable {
                 if error.isMissing { return false }
                 throw .system(error, "read a segment", path: files.path(before.name))
             }
+            let isHeaderKnown = findings.contains {
+                $0.kind == .damagedHeader && $0.firstAnchor >= end && $0.firstAnchor < after.firstAnchor
+            }
+            if isHeaderKnown { continue }
             if end < after.firstAnchor {
                 missing(first: end, end: after.firstAnchor)
             } else {

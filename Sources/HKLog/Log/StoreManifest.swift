@@ -188,6 +188,9 @@ extension LogFiles {
             throw HKLogError(.cannotCreate, "\(store): there is a log already")
         }
         do throws(SystemError) {
+            if try layer.exists("\(store)/\(Self.manifestName)") {
+                throw SystemError(.open, ErrorNumber.exists)
+            }
             try makeDurableDirectory(store)
             try makeDurableDirectory(log)
             // The first segment waits under another name until the store stands, so that a store without any
@@ -221,7 +224,7 @@ extension LogFiles {
     }
 
     /// Makes a directory and its entry durable; one that is there already is as good.
-    private func makeDurableDirectory(_ path: String) throws(SystemError) {
+    func makeDurableDirectory(_ path: String) throws(SystemError) {
         do throws(SystemError) {
             try layer.makeDirectory(path)
         } catch {

@@ -11,8 +11,8 @@ struct SwitchRecord: Equatable, Sendable {
     var token: UInt64
     /// First anchors of the new segments.
     var put: [UInt64]
-    /// First anchors of the old segments that go without a successor of the same name.
-    var removed: [UInt64]
+    /// Names of the old segment files that go without a successor of the same name.
+    var removed: [String]
 
     static let sizeLimit = 64 << 20
     private static let title = "hklog switch 1"
@@ -33,7 +33,7 @@ struct SwitchRecord: Equatable, Sendable {
     func encoded() -> [UInt8] {
         var text = "\(Self.title)\ntoken \(hexadecimal(token))\n"
         for anchor in put { text += "put \(anchor)\n" }
-        for anchor in removed { text += "remove \(anchor)\n" }
+        for name in removed { text += "remove \(name)\n" }
         let sum = checksum(of: Array(text.utf8).span)
         text += "checksum \(hexadecimal(UInt64(sum)))\n"
         return Array(text.utf8)
@@ -46,8 +46,8 @@ struct SwitchRecord: Equatable, Sendable {
         guard lines.count >= 4, lines.removeLast().isEmpty, lines[0] == Self.title else { return nil }
         self.init(token: 0, put: [], removed: [])
         for line in lines.dropFirst().dropLast() {
-            let words = line.split(separator: " ", omittingEmptySubsequences: false)
-            guard words.count == 2 else { return nil }
+            let words = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+            guard words.count >= 2 else { return nil }
             switch words[0] {
             case "token":
                 guard let token = UInt64(words[1], radix: 16) else { return nil }
@@ -56,15 +56,17 @@ struct SwitchRecord: Equatable, Sendable {
                 guard let anchor = UInt64(words[1]) else { return nil }
                 put.append(anchor)
             case "remove":
-                guard let anchor = UInt64(words[1]) else { return nil }
-                removed.append(anchor)
+                // Names come from a directory, yet a record must never reach outside it.
+                guard words[1].hasSuffix(LogFiles.segmentSuffix), !words[1].utf8.contains(UInt8(ascii: "/"))
+                else { return nil }
+                removed.append(String(words[1]))
             default: return nil
             }
         }
         guard encoded() == bytes else { return nil }
     }
 
-    init(token: UInt64, put: [UInt64], removed: [UInt64]) {
+    init(token: UInt64, put: [UInt64], removed: [String]) {
         self.token = token
         self.put = put
         self.removed = removed
@@ -109,9 +111,7 @@ extension LogFiles {
                     try layer.rename(path(temporary), to: path(Self.segmentName(firstAnchor: anchor)))
                     names.remove(temporary)
                 }
-                for anchor in record.removed {
-                    try layer.unlinkIfThere(path(Self.segmentName(firstAnchor: anchor)))
-                }
+                for name in record.removed { try layer.unlinkIfThere(path(name)) }
                 // The record may go only when what it stands for is durable.
                 try layer.synchronizeDirectory(log)
                 try layer.unlinkIfThere(path(Self.switchName))

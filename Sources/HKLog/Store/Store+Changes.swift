@@ -61,6 +61,9 @@ public final class ChangeReader {
         return (anchor, ChangeReader.check(nonce))
     }
 
+    /// Whether the batch before the present anchor has this nonce.
+    func isAt(nonce expected: UInt64) -> Bool { nonce == expected }
+
     private func step(skipping: Bool) throws(HKLogError) -> Change? {
         while true {
             if batchIndex < content.batches.count { return nextBatch(skipping: skipping) }

@@ -27,6 +27,8 @@ public final class Store: Sendable {
     private init(_ core: StoreCore) {
         unsafe self.core = core
         path = core.files.store
+        let notifier = notifier
+        core.isWatched = { notifier.isWatched }
     }
 
     deinit { notifier.finish() }
@@ -101,8 +103,10 @@ public final class Store: Sendable {
     /// The store's calendar.
     package var calendar: LocalCalendar { read { $0.calendar } }
 
-    /// How many batches stand in the log.
-    public func logAnchor() throws(HKLogError) -> UInt64 { try withCore { core throws(HKLogError) in try core.views().anchor } }
+    /// How many batches stand in the log, as far as it can be read.
+    public func logAnchor() throws(HKLogError) -> UInt64 {
+        try withCore { core throws(HKLogError) in try core.views().anchor }
+    }
 
     // MARK: Writing
 

@@ -25,6 +25,8 @@ final class StoreCore {
     private var groupBytes = 0
     private var groupStart: UInt64 = 0
     private var notice: ChangeNotice?
+    /// Whether anybody takes notices: they are not made for nobody.
+    var isWatched: () -> Bool = { false }
 
     init(files: LogFiles, access: StoreAccess, sync: SyncPolicy) throws(HKLogError) {
         self.files = files
@@ -173,6 +175,11 @@ final class StoreCore {
     /// Throws the views away, checkpoints too, and replays the log.
     func rebuildViews() throws(HKLogError) {
         warnings.append("a checkpoint is damaged and was set aside; the views were rebuilt from the log")
+        try replaceViews()
+    }
+
+    /// Makes the views anew from the log alone.
+    func replaceViews() throws(HKLogError) {
         loaded = nil
         var outcome = ViewLoader.Outcome(views: try loader.emptyViews())
         try loader.replay(into: &outcome, until: nil, countingFrom: 0, progress: nil)
@@ -181,7 +188,7 @@ final class StoreCore {
 
     // MARK: Appending
 
-    private func requireWriter() throws(HKLogError) -> LogWriter {
+    func requireWriter() throws(HKLogError) -> LogWriter {
         guard let writer, !isClosed else {
             throw HKLogError(.invalidArgument, "\(files.store): the store was not opened for writing")
         }
@@ -226,7 +233,7 @@ final class StoreCore {
         var counts = Views.Counts()
         views.apply(content, counts: &counts)
         if let writer { views.logPosition = writer.position }
-        note(content, views)
+        if isWatched() { note(content, views) }
         if views.isDamaged { try rebuildViews() }
         return AppendResult(
             logAnchor: views.anchor, stream: batch.stream, added: content.rows.count,
@@ -453,10 +460,7 @@ final class StoreCore {
         manifest = next
         settings = changed
         calendar = LocalCalendar(rules: try TimeZoneRules(identifier: changed.timeZone))
-        loaded = nil
-        var outcome = ViewLoader.Outcome(views: try loader.emptyViews())
-        try loader.replay(into: &outcome, until: nil, countingFrom: 0, progress: nil)
-        _ = try take(outcome)
+        try replaceViews()
     }
 
     // MARK: Replay

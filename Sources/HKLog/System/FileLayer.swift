@@ -20,7 +20,9 @@ package protocol FileLayer: Sendable {
     func randomWord() throws(SystemError) -> UInt64
 }
 
-/// How a file is opened. New files are 0600; the last part of the path is never followed when it is a link and
+/// How a file is opened.
+///
+/// New files are 0600; the last part of the path is never followed when it is a link and
 /// the file is to be written.
 package enum FileOpening: Sendable {
     case reading
@@ -54,7 +56,9 @@ package struct FileStatus: Equatable, Sendable {
     package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }
 
-/// An open file or directory. Closed when the last reference goes.
+/// An open file or directory.
+///
+/// Closed when the last reference goes.
 package protocol OpenFile: AnyObject, Sendable {
     /// One `pread` into a range of the buffer: may read less than asked; 0 only at the end.
     func read(into buffer: inout MutableSpan<UInt8>, _ range: Range<Int>, at byteOffset: Int)

@@ -37,15 +37,21 @@ package struct ContentHasher: Sendable, BitwiseCopyable {
     @inlinable
     package mutating func add(_ bytes: Span<UInt8>) {
         add(UInt64(bytes.count))
-        var index = 0
-        while index < bytes.count {
+        unsafe bytes.withUnsafeBytes { buffer in
+            var offset = 0
+            while buffer.count - offset >= 8 {
+                // Sound: eight bytes are left from the offset on.
+                let word = unsafe buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                add(UInt64(littleEndian: word))
+                offset += 8
+            }
+            guard offset < buffer.count else { return }
             var word: UInt64 = 0
-            let end = min(index + 8, bytes.count)
             var shift: UInt64 = 0
-            while index < end {
-                word |= UInt64(bytes[index]) << shift
+            while offset < buffer.count {
+                unsafe word |= UInt64(buffer[offset]) << shift
                 shift += 8
-                index += 1
+                offset += 1
             }
             add(word)
         }

@@ -17,7 +17,7 @@ extension ByteReader {
         guard isPlanes || Int(width) <= ColumnFormat.widthLimit else { throw .malformed }
         let hasHighs = control & ColumnFormat.hasHighs != 0
         let hasExceptions = options & ColumnFormat.optionExceptions != 0
-        guard !(isPlanes && (hasHighs || hasExceptions)) else { throw .malformed }
+        guard !(isPlanes && hasHighs), hasHighs || !hasExceptions else { throw .malformed }
         if control & ~ColumnFormat.hasOptions == 0 && options == 0 {
             unsafe values.withUnsafeMutableBufferPointer { values in
                 for index in 0..<count { unsafe values[index] = base }
@@ -119,28 +119,32 @@ extension ByteReader {
         _ bytes: UnsafeRawPointer, _ byteCount: Int, _ count: Int, width: UInt64,
         _ values: UnsafeMutablePointer<Int64>
     ) throws(CodecError) {
-        let end = UInt64(byteCount) &* 8
-        var bit: UInt64 = 0
+        // The next bits in a register: the loop waits for a shift and a count, not for memory.
+        var window: UInt64 = 0
+        var available: UInt64 = 0
+        var offset = 0
         for index in 0..<count {
             var high: UInt64 = 0
-            while true {
-                guard bit < end else { throw .malformed }
-                let offset = Int(truncatingIfNeeded: bit &>> 3)
+            while window == 0 {
+                guard offset < byteCount else { throw .malformed }
+                high &+= available
                 let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-                let window = UInt64(littleEndian: word) &>> (bit & 7)
-                if window != 0 {
-                    let zeros = UInt64(window.trailingZeroBitCount)
-                    high &+= zeros
-                    bit &+= zeros &+ 1
-                    break
+                window = UInt64(littleEndian: word)
+                available = 64
+                let rest = byteCount &- offset
+                if rest < 8 {
+                    // What stands behind is not ours.
+                    available = UInt64(truncatingIfNeeded: 8 &* rest)
+                    window &= (UInt64(1) &<< available) &- 1
                 }
-                let seen = 64 &- (bit & 7)
-                high &+= seen
-                bit &+= seen
+                offset &+= 8
             }
+            let zeros = UInt64(truncatingIfNeeded: window.trailingZeroBitCount)
+            high &+= zeros
+            window = (window &>> zeros) &>> 1
+            available &-= zeros &+ 1
             unsafe values[index] |= Int64(bitPattern: high &<< width)
         }
-        guard bit <= end else { throw .malformed }
     }
 
     private mutating func readExceptions(

@@ -4,23 +4,45 @@
 struct ColumnEncoder: Sendable {
     /// The values as they will be packed.
     private var work: [UInt64] = []
-    /// The values that are not zero, for sparse columns.
-    private var nonzero: [Int64] = []
-
-    /// How one column would be written, and what that costs.
+    /// How one column is written.
     private struct Plan {
+        var form = Form()
+        var storedCount = 0
+        var width = 0
+        var isPlanes = false
+        var hasHighs = false
+    }
+
+    /// How values become the unsigned numbers that are packed.
+    fileprivate struct Form: Sendable {
         var base: Int64 = 0
         var stride: UInt64 = 1
         var isZigZag = false
         var isSparse = false
-        var width = 0
-        var isPlanes = false
-        var hasHighs = false
-        var bitCount = 0
+    }
+
+    /// What one pass over a column finds.
+    private struct Survey {
+        var minimum: Int64
+        var maximum: Int64
+        var zeroCount = 0
+    }
+
+    /// The cheapest form of a column, and about how many bits it takes.
+    struct Choice: Sendable {
+        fileprivate var form = Form()
+        fileprivate var isConstant = false
+        private(set) var bitCount = 0
+        fileprivate init(_ form: Form, bitCount: Int) {
+            self.form = form
+            self.bitCount = bitCount
+        }
     }
 
     /// Below this many values the plainest form is taken without search.
     private static let searchThreshold = 16
+    /// Forms are compared over about this many values, evenly spread.
+    private static let sampleCount = 32
 
     /// Appends a column of the first `count` values.
     mutating func encode(_ values: [Int64], count: Int, into output: inout [UInt8]) {
@@ -29,251 +51,237 @@ struct ColumnEncoder: Sendable {
         }
     }
 
-    /// Appends a column.
-    ///
-    /// See `ColumnFormat`.
+    /// Appends a column in the form that is smallest.
     mutating func encode(_ values: UnsafeBufferPointer<Int64>, into output: inout [UInt8]) {
-        guard let first = unsafe values.first else { return }
-        var minimum = first
-        var maximum = first
-        var zeroCount = 0
-        for index in 0..<values.count {
-            let value = unsafe values[index]
-            minimum = min(minimum, value)
-            maximum = max(maximum, value)
-            zeroCount &+= value == 0 ? 1 : 0
-        }
-        if minimum == maximum {
+        guard values.count > 0 else { return }
+        unsafe encode(values, choose(values, isMeasured: false), into: &output)
+    }
+
+    /// Appends a column, which must not be empty, in the form that was chosen for it.
+    mutating func encode(
+        _ values: UnsafeBufferPointer<Int64>, _ choice: Choice, into output: inout [UInt8]
+    ) {
+        if choice.isConstant {
             output.append(0)
-            output.appendSigned(first)
+            output.appendSigned(choice.form.base)
             return
         }
         if work.count < values.count { work = [UInt64](repeating: 0, count: values.count) }
-        let plan = unsafe choosePlan(values, minimum: minimum, maximum: maximum, zeroCount: zeroCount)
-        unsafe write(
-            plan, values, storedCount: plan.isSparse ? values.count - zeroCount : values.count, into: &output)
+        let plan = unsafe makePlan(values, choice.form)
+        unsafe write(plan, values, into: &output)
     }
 
-    /// How many bits a column would take, about.
-    mutating func estimatedBitCount(_ values: UnsafeBufferPointer<Int64>) -> Int {
-        guard let first = unsafe values.first else { return 0 }
-        var minimum = first
-        var maximum = first
-        var zeroCount = 0
-        for index in 0..<values.count {
-            let value = unsafe values[index]
-            minimum = min(minimum, value)
-            maximum = max(maximum, value)
-            zeroCount &+= value == 0 ? 1 : 0
-        }
-        if minimum == maximum { return 16 }
-        if work.count < values.count { work = [UInt64](repeating: 0, count: values.count) }
-        return unsafe choosePlan(values, minimum: minimum, maximum: maximum, zeroCount: zeroCount).bitCount
-    }
-
-    /// Compares the forms that may pay off.
+    /// Finds the form that is smallest for a column, which must not be empty.
     ///
-    /// Leaves the packed values of the best one in `work`.
-    private mutating func choosePlan(
-        _ values: UnsafeBufferPointer<Int64>, minimum: Int64, maximum: Int64, zeroCount: Int
-    ) -> Plan {
-        var best = unsafe makePlan(values, base: minimum, isZigZag: false)
-        guard values.count >= ColumnEncoder.searchThreshold else { return best }
-        var isLatest = true
-        if minimum < 0 && maximum > 0 {
-            let other = unsafe makePlan(values, base: 0, isZigZag: true)
-            isLatest = other.bitCount < best.bitCount
-            if isLatest { best = other }
+    /// The choice says how many bits it takes only where it `isMeasured`, which costs more.
+    func choose(_ values: UnsafeBufferPointer<Int64>, isMeasured: Bool) -> Choice {
+        let first = unsafe values[0]
+        var difference: Int64 = 0
+        for index in 0..<values.count { unsafe difference |= values[index] ^ first }
+        if difference == 0 {
+            var choice = Choice(Form(base: first), bitCount: 16)
+            choice.isConstant = true
+            return choice
         }
-        if zeroCount >= values.count / 8 {
-            let stored = unsafe collectNonzero(values)
-            var (low, high) = (Int64.max, Int64.min)
-            unsafe nonzero.withUnsafeBufferPointerOfFirst(stored) { nonzero in
-                for index in 0..<nonzero.count {
-                    let value = unsafe nonzero[index]
-                    low = min(low, value)
-                    high = max(high, value)
-                }
-            }
-            let kept = nonzero
-            var other = unsafe kept.withUnsafeBufferPointerOfFirst(stored) { nonzero in
-                unsafe makePlan(nonzero, base: low, isZigZag: false)
-            }
-            var otherIsLatest = true
-            if low < 0 && high > 0 {
-                let third = unsafe kept.withUnsafeBufferPointerOfFirst(stored) { nonzero in
-                    unsafe makePlan(nonzero, base: 0, isZigZag: true)
-                }
-                otherIsLatest = third.bitCount < other.bitCount
-                if otherIsLatest { other = third }
-            }
-            other.isSparse = true
-            other.bitCount &+= values.count
-            if other.bitCount < best.bitCount {
-                best = other
-                isLatest = otherIsLatest
-            } else {
-                isLatest = false
-            }
+        let survey = unsafe look(values)
+        // The common factor of all differences; with the first value, that of the values themselves.
+        let stride = unsafe Stride.common(to: values, base: first)
+        let plain = Form(base: survey.minimum, stride: stride)
+        if values.count < ColumnEncoder.searchThreshold {
+            let range = UInt64(bitPattern: survey.maximum &- survey.minimum) / stride
+            return Choice(plain, bitCount: values.count * (64 - range.leadingZeroBitCount))
         }
-        if !isLatest {
-            if best.isSparse {
-                let kept = nonzero
-                _ = unsafe kept.withUnsafeBufferPointerOfFirst(values.count - zeroCount) { nonzero in
-                    unsafe makePlan(nonzero, base: best.base, isZigZag: best.isZigZag)
-                }
+        let hasBothSigns = survey.minimum < 0 && survey.maximum > 0
+        let isSparse = survey.zeroCount >= values.count / 8
+        if !hasBothSigns && !isSparse && !isMeasured { return Choice(plain, bitCount: 0) }
+        let zeroStride = Stride.greatestCommonDivisor(stride, first.magnitude)
+        var best = unsafe Choice(plain, bitCount: estimate(values, plain))
+        func consider(_ form: Form) {
+            let bitCount = unsafe estimate(values, form)
+            if bitCount < best.bitCount { best = Choice(form, bitCount: bitCount) }
+        }
+        if hasBothSigns { consider(Form(stride: zeroStride, isZigZag: true)) }
+        if isSparse {
+            if hasBothSigns {
+                consider(Form(stride: zeroStride, isZigZag: true, isSparse: true))
             } else {
-                _ = unsafe makePlan(values, base: best.base, isZigZag: best.isZigZag)
+                let base = unsafe leastNonzero(values)
+                consider(Form(base: base, stride: zeroStride, isSparse: true))
             }
         }
         return best
     }
 
-    /// Copies the values that are not zero and returns how many there are.
-    private mutating func collectNonzero(_ values: UnsafeBufferPointer<Int64>) -> Int {
-        if nonzero.count < values.count { nonzero = [Int64](repeating: 0, count: values.count) }
-        return unsafe nonzero.withUnsafeMutableBufferPointer { nonzero in
-            var stored = 0
-            for index in 0..<values.count {
+    private func look(_ values: UnsafeBufferPointer<Int64>) -> Survey {
+        // Two of each, so that one comparison need not wait for the other.
+        let count = values.count
+        var (low, high, otherLow, otherHigh) = unsafe (values[0], values[0], values[0], values[0])
+        var zeroCount = 0
+        var index = 0
+        while index &+ 1 < count {
+            let (value, other) = unsafe (values[index], values[index &+ 1])
+            low = value < low ? value : low
+            high = value > high ? value : high
+            otherLow = other < otherLow ? other : otherLow
+            otherHigh = other > otherHigh ? other : otherHigh
+            zeroCount &+= (value == 0 ? 1 : 0) &+ (other == 0 ? 1 : 0)
+            index &+= 2
+        }
+        if index < count {
+            let value = unsafe values[index]
+            low = min(low, value)
+            high = max(high, value)
+            zeroCount &+= value == 0 ? 1 : 0
+        }
+        return Survey(minimum: min(low, otherLow), maximum: max(high, otherHigh), zeroCount: zeroCount)
+    }
+
+    private func leastNonzero(_ values: UnsafeBufferPointer<Int64>) -> Int64 {
+        var least = Int64.max
+        for index in 0..<values.count {
+            let value = unsafe values[index]
+            least = value != 0 && value < least ? value : least
+        }
+        return least
+    }
+
+    /// About how many bits a column takes in a form, judged by a sample.
+    private func estimate(_ values: UnsafeBufferPointer<Int64>, _ form: Form) -> Int {
+        unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: LengthCounts.capacity) { counts in
+            unsafe counts.initialize(repeating: 0)
+            let step = max(1, values.count / ColumnEncoder.sampleCount)
+            // A division is not worth it here: the stride's own bits are taken off.
+            let shift = UInt64(63 - form.stride.leadingZeroBitCount)
+            var (sampled, stored) = (0, 0)
+            var index = 0
+            while index < values.count {
                 let value = unsafe values[index]
-                unsafe nonzero[stored] = value
-                stored &+= value == 0 ? 0 : 1
-                if stored == nonzero.count { break }
+                index &+= step
+                sampled &+= 1
+                if form.isSparse && value == 0 { continue }
+                stored &+= 1
+                let number = form.isZigZag ? ZigZag.encode(value) : UInt64(bitPattern: value &- form.base)
+                unsafe counts[64 &- (number &>> shift).leadingZeroBitCount] &+= 1
             }
-            return stored
+            let best = unsafe LengthCounts.best(counts, count: stored)
+            return (best.bitCount + (form.isSparse ? sampled : 0)) * step
         }
     }
 
     /// Turns the values into those to be packed, in `work`, and finds the best width.
-    private mutating func makePlan(_ values: UnsafeBufferPointer<Int64>, base: Int64, isZigZag: Bool) -> Plan
-    {
+    private mutating func makePlan(_ values: UnsafeBufferPointer<Int64>, _ form: Form) -> Plan {
         var plan = Plan()
-        plan.base = base
-        plan.isZigZag = isZigZag
-        plan.stride = unsafe Stride.common(to: values, base: base)
-        let count = values.count
-        var allBits: UInt64 = 0
+        plan.form = form
+        let stride = Stride(form.stride)
+        let base = form.base
         unsafe work.withUnsafeMutableBufferPointer { work in
-            if plan.stride > 1 {
-                let stride = Stride(plan.stride)
-                for index in 0..<count {
-                    let difference = unsafe values[index] &- base
-                    var value: UInt64
-                    if isZigZag {
-                        let quotient = Int64(bitPattern: stride.divide(difference.magnitude))
-                        value = ZigZag.encode(difference < 0 ? 0 &- quotient : quotient)
-                    } else {
-                        value = stride.divide(UInt64(bitPattern: difference))
-                    }
-                    allBits |= value
-                    unsafe work[index] = value
-                }
-            } else if isZigZag {
-                for index in 0..<count {
-                    let value = unsafe ZigZag.encode(values[index])
-                    allBits |= value
-                    unsafe work[index] = value
+            var stored = values.count
+            if form.isSparse {
+                stored = 0
+                for index in 0..<values.count {
+                    // Sound: at most one is stored for each value, and there is room for all.
+                    let value = unsafe values[index]
+                    unsafe work[stored] = UInt64(bitPattern: value &- base)
+                    stored &+= value == 0 ? 0 : 1
                 }
             } else {
-                for index in 0..<count {
-                    let value = unsafe UInt64(bitPattern: values[index] &- base)
-                    allBits |= value
-                    unsafe work[index] = value
+                for index in 0..<stored {
+                    unsafe work[index] = UInt64(bitPattern: values[index] &- base)
                 }
             }
+            plan.storedCount = stored
+            if form.isZigZag {
+                for index in 0..<stored {
+                    let value = unsafe Int64(bitPattern: work[index])
+                    let quotient = Int64(bitPattern: stride.divide(value.magnitude))
+                    unsafe work[index] = ZigZag.encode(value < 0 ? 0 &- quotient : quotient)
+                }
+            } else if form.stride > 1 {
+                for index in 0..<stored { unsafe work[index] = stride.divide(work[index]) }
+            }
+            unsafe ColumnEncoder.chooseWidth(UnsafeBufferPointer(work), &plan)
         }
-        let width = 64 - allBits.leadingZeroBitCount
-        plan.isPlanes = width > ColumnFormat.widthLimit
-        plan.width = width
-        plan.bitCount = count &* (plan.isPlanes ? 64 : width)
-        if count >= ColumnEncoder.searchThreshold && width > 0 { searchWidth(count, width, &plan) }
         return plan
     }
 
-    /// Looks for a smaller width with the rest in unary: near the entropy for what falls off geometrically.
-    private func searchWidth(_ count: Int, _ fullWidth: Int, _ plan: inout Plan) {
-        unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: 80) { counts in
+    /// Looks for a width with the rest in unary: near the entropy for what falls off geometrically.
+    private static func chooseWidth(_ work: UnsafeBufferPointer<UInt64>, _ plan: inout Plan) {
+        let count = plan.storedCount
+        guard count >= ColumnEncoder.searchThreshold else {
+            var allBits: UInt64 = 0
+            for index in 0..<count { unsafe allBits |= work[index] }
+            plan.width = 64 - allBits.leadingZeroBitCount
+            plan.isPlanes = plan.width > ColumnFormat.widthLimit
+            return
+        }
+        unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: LengthCounts.capacity) { counts in
             unsafe counts.initialize(repeating: 0)
-            unsafe work.withUnsafeBufferPointer { work in
-                for index in 0..<count {
-                    unsafe counts[64 &- work[index].leadingZeroBitCount] &+= 1
-                }
+            for index in 0..<count {
+                unsafe counts[64 &- work[index].leadingZeroBitCount] &+= 1
             }
-            var above = 0
-            for width in stride(from: fullWidth - 1, through: 0, by: -1) {
-                // Six bits and more above the low ones: an exception of about five bytes.
-                above &+= unsafe counts[width + 6]
-                if width > ColumnFormat.widthLimit { continue }
-                let highs = unsafe 2 &* counts[width + 1] &+ 5 &* counts[width + 2] &+ 11 &* counts[width + 3]
-                let bitCount =
-                    unsafe count &* (width + 1)
-                    &+ (highs &+ 23 &* counts[width + 4] &+ 47 &* counts[width + 5]) / 2
-                    &+ 40 &* above &+ 24
-                if bitCount < plan.bitCount {
-                    plan.bitCount = bitCount
-                    plan.width = width
-                    plan.isPlanes = false
-                    plan.hasHighs = true
-                }
+            let best = unsafe LengthCounts.best(counts, count: count)
+            plan.width = best.width
+            plan.hasHighs = best.hasHighs
+            plan.isPlanes = best.width > ColumnFormat.widthLimit
+        }
+    }
+
+    private func write(_ plan: Plan, _ values: UnsafeBufferPointer<Int64>, into output: inout [UInt8]) {
+        let form = plan.form
+        unsafe work.withUnsafeBufferPointer { work in
+            let work = unsafe UnsafeBufferPointer(rebasing: work[0..<plan.storedCount])
+            let highs = plan.hasHighs ? unsafe countHighs(work, width: UInt64(plan.width)) : (0, 0)
+            var options: UInt8 = 0
+            if form.stride > 1 { options |= ColumnFormat.optionStride }
+            if form.isSparse { options |= ColumnFormat.optionSparse }
+            if highs.1 > 0 { options |= ColumnFormat.optionExceptions }
+            if form.isZigZag { options |= ColumnFormat.optionZigZag }
+            var control = plan.isPlanes ? ColumnFormat.planes : UInt8(truncatingIfNeeded: plan.width)
+            if plan.hasHighs { control |= ColumnFormat.hasHighs }
+            if options != 0 { control |= ColumnFormat.hasOptions }
+            output.append(control)
+            if options != 0 { output.append(options) }
+            output.appendSigned(form.base)
+            if form.stride > 1 { output.appendVarint(form.stride) }
+            if form.isSparse { unsafe writeBitmap(values, into: &output) }
+            if plan.isPlanes {
+                unsafe writePlanes(work, into: &output)
+            } else if plan.width > 0 {
+                unsafe writeLowBits(work, width: plan.width, into: &output)
+            }
+            guard plan.hasHighs else { return }
+            unsafe writeHighs(work, width: UInt64(plan.width), unaryBitCount: highs.0, into: &output)
+            if highs.1 > 0 {
+                unsafe writeExceptions(work, width: UInt64(plan.width), count: highs.1, into: &output)
             }
         }
     }
 
-    private func write(
-        _ plan: Plan, _ values: UnsafeBufferPointer<Int64>, storedCount: Int, into output: inout [UInt8]
-    ) {
-        let width = UInt64(plan.width)
-        var unaryBitCount = 0
+    /// How many bits the unary part has, and how many values are exceptions.
+    private func countHighs(_ work: UnsafeBufferPointer<UInt64>, width: UInt64) -> (Int, Int) {
+        var bitCount = work.count
         var exceptionCount = 0
-        if plan.hasHighs {
-            for index in 0..<storedCount {
-                let high = work[index] &>> width
-                if high < ColumnFormat.unaryLimit {
-                    unaryBitCount &+= Int(truncatingIfNeeded: high) &+ 1
-                } else {
-                    unaryBitCount &+= 1
-                    exceptionCount &+= 1
-                }
-            }
+        for index in 0..<work.count {
+            let high = unsafe work[index] &>> width
+            let isException = high >= ColumnFormat.unaryLimit
+            bitCount &+= isException ? 0 : Int(truncatingIfNeeded: high)
+            exceptionCount &+= isException ? 1 : 0
         }
-        var options: UInt8 = 0
-        if plan.stride > 1 { options |= ColumnFormat.optionStride }
-        if plan.isSparse { options |= ColumnFormat.optionSparse }
-        if exceptionCount > 0 { options |= ColumnFormat.optionExceptions }
-        if plan.isZigZag { options |= ColumnFormat.optionZigZag }
-        var control = plan.isPlanes ? ColumnFormat.planes : UInt8(truncatingIfNeeded: plan.width)
-        if plan.hasHighs { control |= ColumnFormat.hasHighs }
-        if options != 0 { control |= ColumnFormat.hasOptions }
-        output.append(control)
-        if options != 0 { output.append(options) }
-        output.appendSigned(plan.base)
-        if plan.stride > 1 { output.appendVarint(plan.stride) }
-        if plan.isSparse { unsafe writeBitmap(values, into: &output) }
-        if plan.isPlanes {
-            writePlanes(storedCount, into: &output)
-        } else if plan.width > 0 {
-            writeLowBits(storedCount, width: plan.width, into: &output)
-        }
-        if plan.hasHighs {
-            writeHighs(storedCount, width: width, unaryBitCount: unaryBitCount, into: &output)
-            if exceptionCount > 0 { writeExceptions(storedCount, width, exceptionCount, into: &output) }
-        }
+        return (bitCount, exceptionCount)
     }
 
     private func writeBitmap(_ values: UnsafeBufferPointer<Int64>, into output: inout [UInt8]) {
-        var bits: UInt8 = 0
-        for index in 0..<values.count {
-            let value = unsafe values[index]
-            if value != 0 { bits |= 1 &<< UInt8(truncatingIfNeeded: index & 7) }
-            if index & 7 == 7 {
-                output.append(bits)
-                bits = 0
+        let offset = output.appendZeros((values.count + 7) / 8)
+        unsafe output.withUnsafeMutableBufferPointer { output in
+            for index in 0..<values.count {
+                let bit: UInt8 = unsafe values[index] == 0 ? 0 : 1
+                unsafe output[offset &+ index &>> 3] |= bit &<< UInt8(truncatingIfNeeded: index & 7)
             }
         }
-        if values.count & 7 != 0 { output.append(bits) }
     }
 
-    private func writePlanes(_ count: Int, into output: inout [UInt8]) {
+    private func writePlanes(_ work: UnsafeBufferPointer<UInt64>, into output: inout [UInt8]) {
+        let count = work.count
         let offset = output.appendZeros(8 * count)
         unsafe output.withUnsafeMutableBufferPointer { output in
             for plane in 0..<8 {
@@ -286,60 +294,59 @@ struct ColumnEncoder: Sendable {
         }
     }
 
-    private func writeLowBits(_ count: Int, width: Int, into output: inout [UInt8]) {
-        let byteCount = (count * width + 7) / 8
+    private func writeLowBits(
+        _ work: UnsafeBufferPointer<UInt64>, width: Int, into output: inout [UInt8]
+    ) {
+        let byteCount = (work.count * width + 7) / 8
         let offset = output.appendZeros(byteCount + 8)
         let mask = (UInt64(1) &<< UInt64(width)) &- 1
         unsafe output.withUnsafeMutableBytes { output in
-            unsafe work.withUnsafeBufferPointer { work in
-                var position = offset
-                var bits: UInt64 = 0
-                var filled: UInt64 = 0
-                for index in 0..<count {
-                    let value = unsafe work[index] & mask
-                    bits |= value &<< filled
-                    filled &+= UInt64(width)
-                    if filled >= 64 {
-                        unsafe output.storeBytes(
-                            of: bits.littleEndian, toByteOffset: position, as: UInt64.self)
-                        position &+= 8
-                        filled &-= 64
-                        // Sound: at most 56 bits wide, so at least 8 bits of the value were written.
-                        bits = filled == 0 ? 0 : value &>> (UInt64(width) &- filled)
-                    }
-                }
-                if filled > 0 {
+            var position = offset
+            var bits: UInt64 = 0
+            var filled: UInt64 = 0
+            for index in 0..<work.count {
+                let value = unsafe work[index] & mask
+                bits |= value &<< filled
+                filled &+= UInt64(width)
+                if filled >= 64 {
                     unsafe output.storeBytes(of: bits.littleEndian, toByteOffset: position, as: UInt64.self)
+                    position &+= 8
+                    filled &-= 64
+                    // Sound: at most 56 bits wide, so at least 8 bits of the value were written.
+                    bits = filled == 0 ? 0 : value &>> (UInt64(width) &- filled)
                 }
+            }
+            if filled > 0 {
+                unsafe output.storeBytes(of: bits.littleEndian, toByteOffset: position, as: UInt64.self)
             }
         }
         output.removeLast(output.count - offset - byteCount)
     }
 
-    private func writeHighs(_ count: Int, width: UInt64, unaryBitCount: Int, into output: inout [UInt8]) {
+    private func writeHighs(
+        _ work: UnsafeBufferPointer<UInt64>, width: UInt64, unaryBitCount: Int, into output: inout [UInt8]
+    ) {
         let byteCount = (unaryBitCount + 7) / 8
         output.appendVarint(byteCount)
         let offset = output.appendZeros(byteCount)
         unsafe output.withUnsafeMutableBufferPointer { output in
-            unsafe work.withUnsafeBufferPointer { work in
-                var position = offset &* 8
-                for index in 0..<count {
-                    let high = unsafe work[index] &>> width
-                    if high < ColumnFormat.unaryLimit { position &+= Int(truncatingIfNeeded: high) }
-                    unsafe output[position &>> 3] |= 1 &<< UInt8(truncatingIfNeeded: position & 7)
-                    position &+= 1
-                }
+            var position = offset &* 8
+            for index in 0..<work.count {
+                let high = unsafe work[index] &>> width
+                position &+= high < ColumnFormat.unaryLimit ? Int(truncatingIfNeeded: high) : 0
+                unsafe output[position &>> 3] |= 1 &<< UInt8(truncatingIfNeeded: position & 7)
+                position &+= 1
             }
         }
     }
 
     private func writeExceptions(
-        _ count: Int, _ width: UInt64, _ exceptionCount: Int, into output: inout [UInt8]
+        _ work: UnsafeBufferPointer<UInt64>, width: UInt64, count: Int, into output: inout [UInt8]
     ) {
-        output.appendVarint(exceptionCount)
+        output.appendVarint(count)
         var next = 0
-        for index in 0..<count {
-            let high = work[index] &>> width
+        for index in 0..<work.count {
+            let high = unsafe work[index] &>> width
             guard high >= ColumnFormat.unaryLimit else { continue }
             output.appendVarint(index - next)
             output.appendVarint(high)

@@ -52,11 +52,14 @@ package func contentDigest(
 
 private func addRows(_ rows: RowColumns, _ range: Range<Int>, to hasher: inout ContentHasher) {
     guard !range.isEmpty else { return }
-    var words = LabelWords(rows.shapes, isTabled: range.count >= rows.shapes.count / 4)
+    // A table costs a hash of every label; where few rows are asked for, the last word will do.
+    let isTabled = range.count >= rows.shapes.count
+    let table = isTabled ? rows.shapes.map(labelWord) : []
     let (uuids, starts, durations) = (rows.uuids.span, rows.starts.span, rows.durations.span)
-    let (values, shapeIDs) = (rows.values.span, rows.shapeIDs.span)
-    let extraIDs = rows.extraIDs.span
+    let (values, shapeIDs, extraIDs) = (rows.values.span, rows.shapeIDs.span, rows.extraIDs.span)
+    let labelWords = table.span
     let hasExtras = !rows.extraIDs.isEmpty
+    var (lastShape, lastLabelWord) = (UInt32.max, UInt64(0))
     var (lastExtra, lastExtraWord) = (UInt32(0), UInt64(0))
     var state = hasher
     for row in range {
@@ -66,7 +69,14 @@ private func addRows(_ rows: RowColumns, _ range: Range<Int>, to hasher: inout C
         state.add(UInt64(bitPattern: starts[row]))
         state.add(UInt64(bitPattern: durations[row]))
         state.add(values[row])
-        var word = words.word(shapeIDs[row], rows.shapes)
+        let shape = shapeIDs[row]
+        var word: UInt64
+        if isTabled {
+            word = labelWords[Int(shape)]
+        } else {
+            if shape != lastShape { (lastShape, lastLabelWord) = (shape, labelWord(rows.shapes[Int(shape)])) }
+            word = lastLabelWord
+        }
         if hasExtras {
             let extra = extraIDs[row]
             if extra != lastExtra {
@@ -80,40 +90,11 @@ private func addRows(_ rows: RowColumns, _ range: Range<Int>, to hasher: inout C
     hasher = state
 }
 
-/// The word that stands for each shape's label, made when it is first asked for.
-private struct LabelWords {
-    private var table: [UInt64]
-    private var isKnown: [Bool]
-    private var lastID = UInt32.max
-    private var lastWord: UInt64 = 0
-
-    /// A table has to be made at the cost of all shapes; where few rows are asked for, the last word will do.
-    init(_ shapes: [RowShape], isTabled: Bool) {
-        table = [UInt64](repeating: 0, count: isTabled ? shapes.count : 0)
-        isKnown = [Bool](repeating: false, count: isTabled ? shapes.count : 0)
-    }
-
-    @inline(__always)
-    mutating func word(_ id: UInt32, _ shapes: [RowShape]) -> UInt64 {
-        if id == lastID { return lastWord }
-        lastID = id
-        lastWord = find(id, shapes)
-        return lastWord
-    }
-
-    private mutating func find(_ id: UInt32, _ shapes: [RowShape]) -> UInt64 {
-        let index = Int(id)
-        if index < isKnown.count && isKnown[index] { return table[index] }
-        var hasher = ContentHasher(domain: DigestDomain.shape)
-        let label = shapes[index].label
-        hasher.add(label.span)
-        let word = hasher.finish().low
-        if index < isKnown.count {
-            table[index] = word
-            isKnown[index] = true
-        }
-        return word
-    }
+/// The word that stands for a shape's label.
+private func labelWord(_ shape: RowShape) -> UInt64 {
+    var hasher = ContentHasher(domain: DigestDomain.shape)
+    hasher.add(shape.label.span)
+    return hasher.finish().low
 }
 
 /// A count of 1 is what none means; an extra that says no more than that is no extra.

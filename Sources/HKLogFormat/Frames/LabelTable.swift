@@ -63,11 +63,16 @@ struct LabelTableEncoder: Sendable {
                     for other in stride(from: index - 1, through: first, by: -1) {
                         let start = other == 0 ? 0 : ends[other - 1]
                         let text = unsafe UnsafeBufferPointer(rebasing: bytes[start..<ends[other]])
-                        let prefix = unsafe SharedText.prefix(label, text)
+                        // A look at the byte that would make it longer saves most comparisons.
+                        let prefix =
+                            unsafe mayShare(label, text, best.prefix, fromEnd: false)
+                            ? SharedText.prefix(label, text) : 0
                         if prefix > best.prefix {
                             (best.prefixDistance, best.prefix) = (index - other, prefix)
                         }
-                        let suffix = unsafe SharedText.suffix(label, text, limit: label.count)
+                        let suffix =
+                            unsafe mayShare(label, text, best.suffix, fromEnd: true)
+                            ? SharedText.suffix(label, text, limit: label.count) : 0
                         if suffix > best.suffix {
                             (best.suffixDistance, best.suffix) = (index - other, suffix)
                         }
@@ -90,6 +95,14 @@ struct LabelTableEncoder: Sendable {
         bytes.append(contentsOf: label)
         ends.append(bytes.count)
     }
+}
+
+/// Whether two texts have the same byte at `index`, counted from the front or from the end.
+private func mayShare(
+    _ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>, _ index: Int, fromEnd: Bool
+) -> Bool {
+    guard index < a.count, index < b.count else { return false }
+    return unsafe fromEnd ? a[a.count &- 1 &- index] == b[b.count &- 1 &- index] : a[index] == b[index]
 }
 
 struct LabelTableDecoder: Sendable {

@@ -34,8 +34,20 @@ struct SyntheticLog {
         try LogReader(files, storeID: storeID, from: anchor, hint: hint)
     }
 
+    /// Whether there is no store (which is not the same as a damaged one).
+    var isMissing: Bool {
+        do throws(HKLogError) {
+            _ = try files.readManifest()
+            return false
+        } catch {
+            return error.code == .notFound
+        }
+    }
+
     /// Appends frames of `batchCount` batches, each synced.
-    func append(_ count: Int, to writer: LogWriter, batchCount: UInt32 = 1, byteCount: Int = 150) throws {
+    func append(_ count: Int, to writer: LogWriter, batchCount: UInt32 = 1, byteCount: Int = 150)
+        throws(HKLogError)
+    {
         for _ in 0..<count {
             let frame = Self.frame(
                 at: writer.nextAnchor, previousNonce: writer.lastNonce, batchCount: batchCount,

@@ -1,0 +1,213 @@
+internal import HKLog
+
+extension ExportReader {
+    /// Reads one file beside the document; `false` when there are no more.
+    mutating func readSideFile(_ index: Int) throws(HKLogError) -> Bool {
+        guard let sideFiles, index < sideFiles.paths.count else { return false }
+        if consumedSideFiles.contains(index) { return true }
+        let path = sideFiles.paths[index]
+        let lowered = path.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
+        guard hasSuffix(lowered, ".gpx") || hasSuffix(lowered, ".csv") || hasSuffix(lowered, ".xml") else {
+            noteNotImported(path)
+            return true
+        }
+        guard let bytes = try sideFiles.bytes(ofFileAt: index) else {
+            problems.note("file that cannot be read: \(shortText(path))")
+            return true
+        }
+        let isRead: Bool
+        if hasSuffix(lowered, ".csv") {
+            isRead = addElectrocardiogram(bytes, path: path)
+        } else {
+            isRead = try addRoute(bytes, path: path, isNamedRoute: hasSuffix(lowered, ".gpx"))
+        }
+        if !isRead { noteNotImported(path) }
+        return true
+    }
+
+    private func noteNotImported(_ path: [UInt8]) {
+        problems.note("file not imported: \(shortText(Array(path.suffix(64))))")
+    }
+
+    // MARK: - Clinical records
+
+    /// Adds the FHIR resource that a clinical record names, if the input holds it.
+    mutating func addClinicalResource(of element: ExportElement, to payload: inout JSONMembers) {
+        guard let sideFiles, let reference = element.attribute("resourceFilePath"), !reference.isEmpty else { return }
+        guard let index = sideFiles.index(ofReference: reference),
+            let bytes = (try? sideFiles.bytes(ofFileAt: index)) ?? nil
+        else {
+            problems.note("clinical record whose file is missing", at: element.offset)
+            return
+        }
+        consumedSideFiles.insert(index)
+        let document = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+        do {
+            payload.add(ExportReader.resourceKey, json: try JSONText(parsing: document).bytes)
+        } catch {
+            problems.note("clinical record whose file is no JSON object, kept as text", at: element.offset)
+            payload.add(
+                textBytes("resourceText"), string: Array(String(decoding: document, as: UTF8.self).utf8))
+        }
+    }
+
+    /// The key of a clinical record's FHIR resource in its payload.
+    static var resourceKey: [UInt8] { textBytes("resource") }
+
+    /// Whether a key of a clinical record's payload holds what its file said.
+    static func isResourceKey(_ key: String) -> Bool {
+        key.utf8.elementsEqual(resourceKey) || key.utf8.elementsEqual("resourceText".utf8)
+    }
+
+    // MARK: - Routes
+
+    fileprivate struct RoutePoint {
+        var members = JSONMembers()
+        var time: Int64?
+        var hasLatitude = false
+        var hasLongitude = false
+    }
+
+    /// Adds the route of a GPX file; `false` when the file is none.
+    private mutating func addRoute(_ bytes: [UInt8], path: [UInt8], isNamedRoute: Bool) throws(HKLogError) -> Bool {
+        var gpx = ExportScanner(source: MemorySource(bytes), problems: ProblemLog(), windowByteCount: 1 << 16)
+        guard try gpx.readProlog() == .root, gpx.name.equals("gpx") else {
+            if isNamedRoute { problems.note("route file without usable data: \(shortText(Array(path.suffix(64))))") }
+            return isNamedRoute
+        }
+        var points: [UInt8] = [UInt8(ascii: "[")]
+        var first = Int64.max
+        var last = Int64.min
+        var point: RoutePoint?
+        var field: [UInt8] = []
+        var dropped = 0
+        func close(_ finished: RoutePoint?) {
+            guard let finished else { return }
+            guard finished.hasLatitude, finished.hasLongitude else {
+                dropped += 1
+                return
+            }
+            if let time = finished.time {
+                first = min(first, time)
+                last = max(last, time)
+            }
+            if points.count > 1 { points.append(UInt8(ascii: ",")) }
+            points.append(contentsOf: finished.members.json)
+        }
+        reading: while true {
+            let event = try gpx.next()
+            let text = gpx.takeText()
+            switch event {
+            case .endOfInput:
+                break reading
+            case .start, .record:
+                if gpx.name.equals("trkpt") || gpx.name.equals("rtept") || gpx.name.equals("wpt") {
+                    close(point)
+                    point = openPoint(gpx)
+                    if gpx.isSelfClosing {
+                        close(point)
+                        point = nil
+                    }
+                }
+                field = gpx.isSelfClosing ? [] : gpx.name.bytes
+            case .end:
+                if gpx.name.equals("trkpt") || gpx.name.equals("rtept") || gpx.name.equals("wpt") {
+                    close(point)
+                    point = nil
+                } else if gpx.name.equals(field) {
+                    point?.add(field, text: text)
+                }
+                field = []
+            }
+        }
+        if dropped > 0 { problems.note("route point without latitude or longitude dropped") }
+        guard points.count > 1, first <= last else {
+            problems.note("route file without usable data: \(shortText(Array(path.suffix(64))))")
+            return true
+        }
+        points.append(UInt8(ascii: "]"))
+        var payload = JSONMembers()
+        if let workout = workout(ofRouteAt: path) {
+            payload.add(textBytes("workout"), string: Array(workout.description.utf8))
+        }
+        payload.add(textBytes("points"), json: points)
+        let type = shapes.typeNumber(textBytes("HKWorkoutRouteTypeIdentifier"))
+        _ = addRow(
+            shape: shapes.number(type: type, source: nil, device: nil), name: .dates(hasEnd: true), start: first,
+            end: last, creation: nil, metadata: [], payload: payload.json)
+        return true
+    }
+
+    private func openPoint(_ gpx: borrowing ExportScanner) -> RoutePoint {
+        var point = RoutePoint()
+        var latitude: [UInt8]?
+        var longitude: [UInt8]?
+        for attribute in gpx.attributes {
+            if attribute.name.equals("lat") { latitude = decodedText(attribute.value.trimmed) }
+            if attribute.name.equals("lon") { longitude = decodedText(attribute.value.trimmed) }
+        }
+        if let latitude, let number = finiteNumber(latitude), abs(number) <= 90 {
+            point.members.addNumber("latitude", latitude)
+            point.hasLatitude = true
+        }
+        if let longitude, let number = finiteNumber(longitude), abs(number) <= 180 {
+            point.members.addNumber("longitude", longitude)
+            point.hasLongitude = true
+        }
+        return point
+    }
+
+    /// The workout that names a route's file.
+    private func workout(ofRouteAt path: [UInt8]) -> SampleUUID? {
+        guard let sideFiles else { return nil }
+        if path.starts(with: sideFiles.documentFolder) {
+            let relative = Array(path.dropFirst(sideFiles.documentFolder.count))
+            if let workout = workoutsByRoutePath[[UInt8(ascii: "/")] + relative] ?? workoutsByRoutePath[relative] {
+                return workout
+            }
+        }
+        let last = path.split(separator: UInt8(ascii: "/")).last
+        let matches = workoutsByRoutePath.filter { $0.key.split(separator: UInt8(ascii: "/")).last == last }
+        return matches.count == 1 ? matches.first?.value : nil
+    }
+}
+
+extension ExportReader.RoutePoint {
+    fileprivate static let names: [(StaticString, StaticString)] = [
+        ("ele", "altitude"), ("speed", "speed"), ("course", "course"), ("hAcc", "horizontalAccuracy"),
+        ("vAcc", "verticalAccuracy"),
+    ]
+
+    /// Takes in the text of one of a point's elements.
+    fileprivate mutating func add(_ field: [UInt8], text: [UInt8]) {
+        let trimmed = trimmedText(text)
+        if isText(field, "time") {
+            guard time == nil, let instant = ExportDate.instant(trimmed) else { return }
+            time = instant
+            var dates = UTCText()
+            var written: [UInt8] = []
+            dates.append(instant, to: &written)
+            members.add(textBytes("time"), string: written)
+            return
+        }
+        for (given, written) in Self.names where isText(field, given) {
+            if finiteNumber(trimmed) != nil { members.addNumber(written, trimmed) }
+        }
+    }
+}
+
+extension JSONMembers {
+    fileprivate mutating func addNumber(_ key: StaticString, _ text: [UInt8]) {
+        var json: [UInt8] = []
+        appendJSONNumber(text, to: &json)
+        add(textBytes(key), json: json)
+    }
+}
+
+/// A text without white space at its ends.
+func trimmedText(_ text: [UInt8]) -> [UInt8] {
+    guard let first = text.firstIndex(where: { !isWhiteSpace($0) }),
+        let last = text.lastIndex(where: { !isWhiteSpace($0) })
+    else { return [] }
+    return Array(text[first...last])
+}

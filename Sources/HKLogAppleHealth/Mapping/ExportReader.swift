@@ -1,0 +1,619 @@
+internal import HKLog
+
+/// Turns a document into samples, a block at a time.
+///
+/// One pass, in the order of the document. What an element becomes is in the extensions: records here, the rest in
+/// `ExportReader+Elements.swift`, the files beside the document in `ExportReader+SideFiles.swift`.
+struct ExportReader: ~Copyable {
+    /// What the reader has to know besides the bytes.
+    struct Settings: Sendable {
+        /// The stream's name; empty for the default one, so that it is no part of any identity.
+        var streamName: [UInt8]
+        /// The store's days.
+        var calendar: LocalCalendar
+    }
+
+    /// The first word of every name hash; frozen with the identities.
+    static let nameDomain: UInt64 = 0x5452_4F50_5845_4B48
+
+    var scanner: ExportScanner
+    let problems: ProblemLog
+    let settings: Settings
+    let sideFiles: (any SideFiles)?
+    var shapes: ShapeTable
+    var block = RowBlock()
+    /// How the document ended; known once `nextBlock` has given `nil`.
+    private(set) var isComplete = false
+    private(set) var endOffset = 0
+    private(set) var exportDate: Int64?
+    /// How often each `HKTimeZone` came.
+    private(set) var zoneCounts: [[UInt8]: Int] = [:]
+    /// Which workout names a route's file.
+    var workoutsByRoutePath: [[UInt8]: SampleUUID] = [:]
+    /// Files that the document names and that were read with it.
+    var consumedSideFiles: Set<Int> = []
+
+    private var typeNumbers = Interned()
+    private var sources = Interned()
+    private var versions = Interned()
+    private var devices = Interned()
+    private var units = Interned()
+    private var values = Interned()
+    /// Numbers of decoded types by their raw ones; a missing or new one is `.max`.
+    private var typesByRaw: [UInt32] = [.max]
+    private var categoryValues: [CategoryKey: CategoryValue] = [:]
+    private var ordinals = OrdinalTable()
+    /// What names the rows of the block whose ordinals are still to be counted: the last ones.
+    private var unresolved: [RowName] = []
+    /// Rows of the block that were listed before.
+    private var twins: [Int] = []
+    /// An event that was read too early: an element that was not closed before it.
+    private var unread: ExportScanner.Event?
+    private var stage = Stage.document
+    private var dates = UTCText()
+    /// The metadata of the record in hand.
+    private var entries = MetadataEntries()
+    private var lastCreation: (instant: Int64, byteOffset: Int, byteCount: UInt32)?
+    private var creationText = CreationText()
+    private var nextSideFile = 0
+
+    /// What is needed to count a row's ordinal, and to name it should that not be 0.
+    private struct RowName {
+        var key: UInt64
+        var creation: Int64
+        var content: UInt32
+        var type: UInt32
+    }
+
+    private enum Stage {
+        case document, sideFiles, done
+    }
+
+    private struct CategoryKey: Hashable {
+        var type: UInt32
+        var value: UInt32
+    }
+
+    private enum CategoryValue {
+        case known(Int64)
+        case unknown
+    }
+
+    /// Reads on from a scanner whose prolog was read.
+    init(scanner: consuming ExportScanner, settings: Settings, sideFiles: (any SideFiles)?) {
+        problems = scanner.problems
+        let isEmpty = scanner.isSelfClosing
+        self.scanner = scanner
+        self.settings = settings
+        self.sideFiles = sideFiles
+        var hasher = NameHasher(domain: ExportReader.nameDomain)
+        hasher.add(settings.streamName)
+        shapes = ShapeTable(hasher: hasher)
+        if isEmpty {
+            isComplete = true
+            stage = .sideFiles
+        }
+    }
+
+    /// The next samples; `nil` at the end.
+    mutating func nextBlock() throws(HKLogError) -> RowBlock? {
+        while stage != .done, block.rows.count < RowBlock.rowCountLimit, block.bytes.count < RowBlock.byteCountLimit
+        {
+            switch stage {
+            case .document:
+                if try !readElement() { stage = .sideFiles }
+            case .sideFiles:
+                if try !readSideFile(nextSideFile) { stage = .done }
+                nextSideFile += 1
+            case .done:
+                break
+            }
+        }
+        if stage == .done, block.rows.isEmpty, block.skipped == 0 { return nil }
+        resolve()
+        var finished = block
+        for index in twins.reversed() { finished.rows.remove(at: index) }
+        twins = []
+        finished.shapes = shapes.shapes
+        finished.byteOffset = scanner.byteOffset
+        block = RowBlock()
+        block.rows.reserveCapacity(RowBlock.rowCountLimit + 64)
+        block.bytes.reserveCapacity(finished.bytes.count + finished.bytes.count / 4)
+        lastCreation = nil
+        return finished
+    }
+
+    /// What is known of the whole document.
+    func ending(fault: String?) -> ReaderEnding {
+        if !isComplete || fault != nil { problems.note("document cut before its end", at: endOffset) }
+        return ReaderEnding(
+            isComplete: isComplete && fault == nil, endOffset: endOffset, fault: fault, exportDate: exportDate,
+            zoneCounts: zoneCounts, problems: problems.problems)
+    }
+
+    // MARK: - Elements
+
+    /// The next event, an unread one first.
+    mutating func nextEvent() throws(HKLogError) -> ExportScanner.Event {
+        if let event = unread {
+            unread = nil
+            return event
+        }
+        let event = try scanner.next()
+        if !scanner.text.isEmpty, event != .endOfInput {
+            problems.note("text between elements", at: scanner.textOffset)
+            _ = scanner.takeText()
+        }
+        return event
+    }
+
+    /// Gives an event back, to be read once more by who is outside.
+    mutating func putBack(_ event: ExportScanner.Event) {
+        unread = event
+    }
+
+    /// Reads one top-level element; `false` at the end of the document.
+    private mutating func readElement() throws(HKLogError) -> Bool {
+        let event = try nextEvent()
+        switch event {
+        case .record:
+            if case .cut = try readRecord(isChild: false) { return cut() }
+            return true
+        case .start:
+            return try readOther() ? true : cut()
+        case .end:
+            if scanner.name.equals("HealthData") {
+                try finish()
+                return false
+            }
+            problems.note("end tag without its start", at: scanner.tagOffset)
+            return true
+        case .endOfInput:
+            return cut()
+        }
+    }
+
+    private mutating func finish() throws(HKLogError) {
+        isComplete = true
+        endOffset = scanner.byteOffset
+        while true {
+            switch try scanner.next() {
+            case .endOfInput:
+                if !scanner.takeText().isEmpty { problems.note("text after the end", at: scanner.textOffset) }
+                return
+            case .record, .start:
+                problems.note("element after the end not imported", at: scanner.tagOffset)
+            case .end:
+                break
+            }
+        }
+    }
+
+    private mutating func cut() -> Bool {
+        isComplete = false
+        endOffset = scanner.endOffset
+        _ = scanner.takeText()
+        return false
+    }
+
+    mutating func note(exportDate instant: Int64?) {
+        exportDate = instant
+    }
+
+    // MARK: - Records
+
+    enum Outcome {
+        case sample(SampleUUID)
+        case skipped
+        /// The document ends within the element.
+        case cut
+    }
+
+    /// A record's columns while its children are read.
+    private struct Draft {
+        var shape: UInt32
+        var start: Int64
+        var end: Int64
+        var hasEnd: Bool
+        var creation: Int64?
+        var valueBits: UInt64
+        var offset: Int
+    }
+
+    /// Reads the record whose start tag is in hand, with its children.
+    mutating func readRecord(isChild: Bool) throws(HKLogError) -> Outcome {
+        entries.removeAll()
+        let isSelfClosing = scanner.isSelfClosing
+        let draft = draftRecord()
+        if isSelfClosing {
+            guard let draft else {
+                block.skipped += 1
+                return .skipped
+            }
+            return finish(draft, payload: [], isChild: isChild)
+        }
+        var payload = JSONMembers()
+        guard try readRecordChildren(isChild: isChild, payload: &payload) else { return .cut }
+        guard let draft else {
+            block.skipped += 1
+            return .skipped
+        }
+        return finish(draft, payload: payload.isEmpty ? [] : payload.json, isChild: isChild)
+    }
+
+    /// The columns of the record whose tag is in hand; `nil` when it cannot become a sample.
+    @inline(__always)
+    private mutating func draftRecord() -> Draft? {
+        let fields = scanner.fields
+        let offset = scanner.tagOffset
+        if !scanner.attributes.isEmpty { takeInUnknownAttributes() }
+        guard let start = fields.instant(.startDate) else {
+            problems.note("record without a start skipped", at: offset)
+            return nil
+        }
+        var end = start
+        if fields[.endDate].isPresent {
+            if let given = fields.instant(.endDate) {
+                end = given
+                if end < start {
+                    problems.note("end before the start, the start taken", at: offset)
+                    end = start
+                }
+            } else {
+                problems.note("end that is no date, the start taken", at: offset)
+            }
+        }
+        let creation = fields.instant(.creationDate)
+        if creation == nil, fields[.creationDate].isPresent {
+            problems.note("creation date that is no date dropped", at: offset)
+        }
+        let (rawType, isNewType) = typeNumbers.number(of: fields[.type])
+        if isNewType { typesByRaw.append(shapes.typeNumber(decodedText(fields[.type]))) }
+        let type = typesByRaw[Int(rawType)]
+        guard type != .max, !fields[.type].isEmpty else {
+            problems.note("record without a type skipped", at: offset)
+            return nil
+        }
+        let kind = shapes.typeKinds[Int(type)]
+        guard let (bits, valueKind) = value(of: fields, type: type, kind: kind, offset: offset) else {
+            problems.note("quantity whose value is missing or no finite number skipped", at: offset)
+            return nil
+        }
+        let device = fields[.device]
+        let key = ShapeTable.Key(
+            type: rawType, source: sources.number(of: fields[.sourceName]).number,
+            version: versions.number(of: fields[.sourceVersion]).number,
+            device: device.isPresent
+                ? devices.number(of: device[DeviceText.stableStart(device)..<device.count]).number : 0,
+            unit: units.number(of: fields[.unit]).number, valueKind: valueKind)
+        var shape: UInt32
+        if let known = shapes.known(key) {
+            shape = known
+            if shapes.infos[Int(shape)].hasRepairs {
+                for repair in shapes.repairs[shape] ?? [] { repair.note(in: problems, at: offset) }
+            }
+        } else {
+            shape = makeShape(key, fields: fields, type: type, kind: kind)
+        }
+        let info = shapes.infos[Int(shape)]
+        if info.unitFault != .none { note(info.unitFault, at: offset) }
+        if info.isPercent, valueKind == 1, Double(bitPattern: bits) > 1.5 {
+            problems.note("percent value above 1.5 kept as given", at: offset)
+        }
+        return Draft(
+            shape: shape, start: start, end: end, hasEnd: fields[.endDate].isPresent, creation: creation,
+            valueBits: bits, offset: offset)
+    }
+
+    private func note(_ fault: ShapeTable.UnitFault, at offset: Int) {
+        switch fault {
+        case .none: break
+        case .missing: problems.note("quantity without a unit kept", at: offset)
+        case .unreadable: problems.note("unit that does not parse kept as given", at: offset)
+        case .unfit: problems.note("unit that does not fit the type kept as given", at: offset)
+        }
+    }
+
+    /// The value's bits and kind; `nil` when the record has to be skipped.
+    @inline(__always)
+    private mutating func value(
+        of fields: RecordFields, type: UInt32, kind: SampleKind, offset: Int
+    ) -> (bits: UInt64, kind: UInt8)? {
+        if kind == .quantity {
+            if fields.hasNumber { return (fields.number.bitPattern, 1) }
+            guard let number = slowNumber(fields[.value]) else { return nil }
+            return (number.bitPattern, 1)
+        }
+        if kind == .category {
+            return (UInt64(bitPattern: categoryValue(of: fields, type: type, offset: offset)), 2)
+        }
+        guard fields[.value].isPresent else { return (0, 0) }
+        if fields.hasNumber { return (fields.number.bitPattern, 1) }
+        if let number = slowNumber(fields[.value]) { return (number.bitPattern, 1) }
+        entries.add(textBytes("HKLogValue"), decodedText(fields[.value]))
+        return (0, 0)
+    }
+
+    @inline(never)
+    private func slowNumber(_ slice: ByteSlice) -> Double? {
+        guard !slice.isEmpty else { return nil }
+        return finiteNumber(decodedText(slice.trimmed))
+    }
+
+    private mutating func categoryValue(of fields: RecordFields, type: UInt32, offset: Int) -> Int64 {
+        let slice = fields[.value]
+        guard slice.isPresent else { return 0 }
+        let key = CategoryKey(type: type, value: values.number(of: slice).number)
+        let found: CategoryValue
+        if let known = categoryValues[key] {
+            found = known
+        } else {
+            found = readCategoryValue(decodedText(slice.trimmed), type: type)
+            if categoryValues.count < 1 << 16 { categoryValues[key] = found }
+        }
+        switch found {
+        case .known(let value):
+            return value
+        case .unknown:
+            problems.note("category value of unknown name kept as -1, its name in the metadata", at: offset)
+            entries.add(textBytes("HKLogValue"), decodedText(slice))
+            return -1
+        }
+    }
+
+    private func readCategoryValue(_ text: [UInt8], type: UInt32) -> CategoryValue {
+        if text.isEmpty { return .known(0) }
+        let identifier = shapes.types[Int(type)]
+        if let value = Catalog.categoryType(utf8: identifier.span)?.rawValue(utf8: text.span) {
+            return .known(value)
+        }
+        if let number = finiteNumber(text), let value = Int64(exactly: number) { return .known(value) }
+        if let value = Catalog.constant(named: String(decoding: text, as: UTF8.self)) { return .known(value) }
+        return .unknown
+    }
+
+    @inline(never)
+    private mutating func takeInUnknownAttributes() {
+        for attribute in scanner.attributes {
+            let name = decodedText(attribute.name)
+            problems.note(
+                "unknown attribute '\(shortText(name))' of Record kept in the metadata",
+                at: scanner.offset(of: attribute.name))
+            entries.add(name, decode(attribute.value))
+        }
+    }
+
+    /// A value's text; what was mended in it is counted.
+    func decode(_ slice: ByteSlice) -> [UInt8] {
+        var bytes: [UInt8] = []
+        let (repairs, position) = decodeText(slice, into: &bytes)
+        if !repairs.isEmpty { repairs.note(in: problems, at: scanner.offset(of: slice) + position) }
+        return bytes
+    }
+
+    @inline(never)
+    private mutating func makeShape(
+        _ key: ShapeTable.Key, fields: RecordFields, type: UInt32, kind: SampleKind
+    ) -> UInt32 {
+        var repairs: [TextRepairs] = []
+        _ = text(fields[.type], &repairs)
+        let name = text(fields[.sourceName], &repairs)
+        let version = text(fields[.sourceVersion], &repairs)
+        let device = text(fields[.device], &repairs).flatMap(DeviceText.device)
+        let unit = text(fields[.unit], &repairs)
+        let unitText = unit.map { String(decoding: $0, as: UTF8.self) }
+        var info = ShapeTable.Info(
+            type: type, kind: kind, source: key.source, unit: key.unit)
+        if kind == .quantity {
+            info.unitFault = unitFault(unitText, type: type)
+            info.isPercent = unit.map { isText($0, "%") } ?? false
+        }
+        let shape = SampleShape(
+            value: ImportedValue(rawValue: key.valueKind) ?? .none,
+            type: String(decoding: shapes.types[Int(type)], as: UTF8.self), unit: unitText,
+            source: source(name: name, version: version), device: device)
+        return shapes.add(key, shape: shape, info: info, repairs: repairs)
+    }
+
+    private func text(_ slice: ByteSlice, _ repairs: inout [TextRepairs]) -> [UInt8]? {
+        guard slice.isPresent else { return nil }
+        var bytes: [UInt8] = []
+        let (repair, position) = decodeText(slice, into: &bytes)
+        if !repair.isEmpty {
+            repairs.append(repair)
+            repair.note(in: problems, at: scanner.offset(of: slice) + position)
+        }
+        return bytes
+    }
+
+    func source(name: [UInt8]?, version: [UInt8]?) -> Source? {
+        if name == nil && version == nil { return nil }
+        return Source(
+            name: name.map { String(decoding: $0, as: UTF8.self) },
+            version: version.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    private func unitFault(_ text: String?, type: UInt32) -> ShapeTable.UnitFault {
+        guard let text else { return .missing }
+        guard let unit = try? Unit(text) else { return .unreadable }
+        let identifier = shapes.types[Int(type)]
+        guard let known = Catalog.quantityType(utf8: identifier.span) else { return .none }
+        return known.canonicalUnit.isCompatible(with: unit) ? .none : .unfit
+    }
+
+    /// Adds a record's row.
+    @inline(__always)
+    private mutating func finish(_ draft: Draft, payload: [UInt8], isChild: Bool) -> Outcome {
+        let info = shapes.infos[Int(draft.shape)]
+        let creation = draft.creation ?? .min
+        let base = shapes.hashers[Int(info.type)]
+        var row = ImportedRow(
+            uuid: base.uuid(adding: draft.start, draft.end, creation), start: draft.start,
+            duration: draft.end &- draft.start, hasEnd: draft.hasEnd, valueBits: draft.valueBits,
+            shape: draft.shape)
+        addExtra(to: &row, creation: draft.creation, payload: payload)
+        let mixed =
+            draft.valueBits &* 0x9E37_79B9_7F4A_7C15 ^ (UInt64(info.source) << 32 | UInt64(info.unit))
+            &* 0xC2B2_AE3D_27D4_EB4F
+        unresolved.append(
+            RowName(
+                key: row.uuid.tableKey, creation: creation, content: UInt32(truncatingIfNeeded: mixed >> 32),
+                type: info.type))
+        if !isChild {
+            block.rows.append(row)
+            return .sample(row.uuid)
+        }
+        let name = unresolved.removeLast()
+        resolve()
+        return .sample(add(row, name, isChild: true))
+    }
+
+    /// Writes the metadata and payload of a row and points the row at them.
+    @inline(__always)
+    private mutating func addExtra(to row: inout ImportedRow, creation: Int64?, payload: [UInt8]) {
+        if let creation, entries.isEmpty, payload.isEmpty {
+            // The usual case. Neighbours often share the instant.
+            if let last = lastCreation, last.instant == creation {
+                row.byteOffset = last.byteOffset
+                row.metadataByteCount = last.byteCount
+                return
+            }
+            row.byteOffset = block.bytes.count
+            creationText.append(creation, to: &block.bytes)
+            row.metadataByteCount = UInt32(block.bytes.count - row.byteOffset)
+            lastCreation = (creation, row.byteOffset, row.metadataByteCount)
+            return
+        }
+        addFullExtra(to: &row, creation: creation, payload: payload)
+    }
+
+    @inline(never)
+    private mutating func addFullExtra(to row: inout ImportedRow, creation: Int64?, payload: [UInt8]) {
+        row.byteOffset = block.bytes.count
+        entries.write(creation: creation, &creationText, to: &block.bytes)
+        row.metadataByteCount = UInt32(block.bytes.count - row.byteOffset)
+        block.bytes.append(contentsOf: payload)
+        row.payloadByteCount = UInt32(payload.count)
+    }
+
+    // MARK: - Rows of other elements
+
+    /// Adds a row with its metadata and payload and says which uuid it has.
+    mutating func addRow(
+        shape: UInt32, name: SampleName, start: Int64, end: Int64?, creation: Int64?,
+        metadata: [(key: [UInt8], value: [UInt8])], payload: [UInt8]
+    ) -> SampleUUID {
+        entries.removeAll()
+        for entry in metadata { add(metadataKey: entry.key, value: entry.value) }
+        let end = max(end ?? start, start)
+        let type = shapes.infos[Int(shape)].type
+        var hasher = shapes.hashers[Int(type)]
+        switch name {
+        case .dates:
+            hasher.add(UInt64(bitPattern: start))
+            hasher.add(UInt64(bitPattern: end))
+            hasher.add(UInt64(bitPattern: creation ?? .min))
+        case .key(let key):
+            hasher.add(key)
+        }
+        resolve()
+        var row = ImportedRow(
+            uuid: hasher.uuid, start: start, duration: end &- start, hasEnd: name.hasEnd, valueBits: 0,
+            shape: shape)
+        let (ordinal, _) = ordinals.ordinal(key: row.uuid.tableKey, content: 0, isChild: false)
+        if ordinal > 0 {
+            hasher.add(UInt64(ordinal))
+            row.uuid = hasher.uuid
+        }
+        addFullExtra(to: &row, creation: creation, payload: payload)
+        block.rows.append(row)
+        return row.uuid
+    }
+
+    /// What a sample's uuid is made of, besides its type.
+    enum SampleName {
+        /// Its dates. `hasEnd` says whether an end was given.
+        case dates(hasEnd: Bool)
+        /// A key of its own: a day, an identifier, nothing.
+        case key([UInt8])
+
+        var hasEnd: Bool {
+            if case .dates(let hasEnd) = self { hasEnd } else { false }
+        }
+    }
+
+    /// Counts the ordinal of a row and adds it; a twin of one that was listed before is marked.
+    private mutating func add(_ row: ImportedRow, _ name: RowName, isChild: Bool) -> SampleUUID {
+        var row = row
+        let (ordinal, isTwin) = ordinals.ordinal(key: name.key, content: name.content, isChild: isChild)
+        if ordinal > 0 { row.uuid = uuid(of: row, name, ordinal: ordinal) }
+        if isTwin { twins.append(block.rows.count) }
+        block.rows.append(row)
+        return row.uuid
+    }
+
+    /// Counts the ordinals of the rows that are waiting for it. In one go for many, so that their places in the
+    /// table are fetched side by side.
+    private mutating func resolve() {
+        let first = block.rows.count - unresolved.count
+        for (place, name) in unresolved.enumerated() {
+            let (ordinal, isTwin) = ordinals.ordinal(key: name.key, content: name.content, isChild: false)
+            if ordinal > 0 {
+                block.rows[first + place].uuid = uuid(of: block.rows[first + place], name, ordinal: ordinal)
+            }
+            if isTwin { twins.append(first + place) }
+        }
+        unresolved.removeAll(keepingCapacity: true)
+    }
+
+    private func uuid(of row: ImportedRow, _ name: RowName, ordinal: UInt32) -> SampleUUID {
+        var hasher = shapes.hashers[Int(name.type)]
+        hasher.add(UInt64(bitPattern: row.start))
+        hasher.add(UInt64(bitPattern: row.start &+ row.duration))
+        hasher.add(UInt64(bitPattern: name.creation))
+        hasher.add(UInt64(ordinal))
+        return hasher.uuid
+    }
+
+    // MARK: - Metadata
+
+    /// Takes in the metadata entry whose start tag is in hand.
+    mutating func addMetadataEntry() {
+        var key = ByteSlice.absent
+        var value = ByteSlice.absent
+        for index in scanner.attributes.indices {
+            let attribute = scanner.attributes[index]
+            if attribute.name.equals("key"), !key.isPresent {
+                key = attribute.value
+            } else if attribute.name.equals("value"), !value.isPresent {
+                value = attribute.value
+            } else {
+                problems.note(
+                    "unknown attribute '\(shortText(decodedText(attribute.name)))' of MetadataEntry dropped",
+                    at: scanner.offset(of: attribute.name))
+            }
+        }
+        guard key.isPresent else {
+            problems.note("metadata entry without a key dropped", at: scanner.tagOffset)
+            return
+        }
+        if key.equals("HKTimeZone") { zoneCounts[decodedText(value), default: 0] += 1 }
+        if key.isPlain, value.isPlain {
+            entries.add(plain: key, value)
+        } else {
+            entries.add(decode(key), decode(value))
+        }
+    }
+
+    private mutating func add(metadataKey key: [UInt8], value: [UInt8]) {
+        if isText(key, "HKTimeZone") { zoneCounts[value, default: 0] += 1 }
+        entries.add(key, value)
+    }
+
+    /// A text from the file, short enough for a message.
+    func shortText(_ bytes: [UInt8]) -> String {
+        let text = String(decoding: bytes.prefix(64), as: UTF8.self)
+        return String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
+    }
+}
+

@@ -1,0 +1,139 @@
+/// The metadata entries of one sample, until they are written: one run of bytes, so that a record's few entries cost
+/// no allocation.
+struct MetadataEntries {
+    private var bytes: [UInt8] = []
+    /// Where each key begins, where its value begins, and where that ends.
+    private var ranges: [(key: Int, value: Int, end: Int)] = []
+
+    /// Above this many, repeated keys are found by hashing.
+    private static let comparedLimit = 16
+
+    var isEmpty: Bool { ranges.isEmpty }
+
+    mutating func removeAll() {
+        if ranges.isEmpty { return }
+        bytes.removeAll(keepingCapacity: true)
+        ranges.removeAll(keepingCapacity: true)
+    }
+
+    mutating func add(_ key: [UInt8], _ value: [UInt8]) {
+        let start = bytes.count
+        bytes.append(contentsOf: key)
+        let middle = bytes.count
+        bytes.append(contentsOf: value)
+        ranges.append((start, middle, bytes.count))
+    }
+
+    /// Adds an entry whose bytes all stand for themselves.
+    mutating func add(plain key: ByteSlice, _ value: ByteSlice) {
+        let start = bytes.count
+        key.append(to: &bytes)
+        let middle = bytes.count
+        value.append(to: &bytes)
+        ranges.append((start, middle, bytes.count))
+    }
+
+    /// Adds the object, if there is anything in it; a creation date comes first. A repeated key is an array.
+    func write(creation: Int64?, _ text: inout CreationText, to output: inout [UInt8]) {
+        if ranges.isEmpty {
+            if let creation { text.append(creation, to: &output) }
+            return
+        }
+        guard !hasRepeatedKeys(creation != nil) else {
+            writeSlowly(creation: creation, &text, to: &output)
+            return
+        }
+        if let creation {
+            text.append(creation, to: &output)
+            output[output.count - 1] = UInt8(ascii: ",")
+        } else {
+            output.append(UInt8(ascii: "{"))
+        }
+        for (index, range) in ranges.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            appendJSONString(bytes[range.key..<range.value], to: &output)
+            output.append(UInt8(ascii: ":"))
+            appendJSONString(bytes[range.value..<range.end], to: &output)
+        }
+        output.append(UInt8(ascii: "}"))
+    }
+
+    private func hasRepeatedKeys(_ hasCreation: Bool) -> Bool {
+        if ranges.count > MetadataEntries.comparedLimit { return true }
+        for (index, range) in ranges.enumerated() {
+            let key = bytes[range.key..<range.value]
+            if hasCreation, key.count == CreationText.key.utf8CodeUnitCount, isText(Array(key), CreationText.key) {
+                return true
+            }
+            for other in ranges[..<index]
+            where other.value - other.key == key.count && bytes[other.key..<other.value].elementsEqual(key) {
+                return true
+            }
+        }
+        return false
+    }
+
+    private func writeSlowly(creation: Int64?, _ text: inout CreationText, to output: inout [UInt8]) {
+        var members = JSONMembers()
+        if let creation {
+            var date: [UInt8] = []
+            var dates = UTCText()
+            dates.append(creation, to: &date)
+            members.add(textBytes(CreationText.key), string: date)
+        }
+        for range in ranges {
+            members.add(Array(bytes[range.key..<range.value]), string: Array(bytes[range.value..<range.end]))
+        }
+        output.append(contentsOf: members.json)
+    }
+}
+
+/// Writes `{"HKLogCreationDate":"2024-03-01T08:00:00Z"}`: nearly every record has it, so the text is kept and only
+/// its digits are changed.
+struct CreationText {
+    /// The metadata key of a sample's creation date.
+    static let key: StaticString = "HKLogCreationDate"
+
+    private var template: [UInt8]
+    private var cachedDay = Int64.min
+    private var dates = UTCText()
+    private let dateOffset: Int
+
+    init() {
+        template = []
+        appendLiteral("{\"", to: &template)
+        appendLiteral(CreationText.key, to: &template)
+        appendLiteral("\":\"", to: &template)
+        dateOffset = template.count
+        appendLiteral("1970-01-01T00:00:00Z\"}", to: &template)
+    }
+
+    mutating func append(_ instant: Int64, to bytes: inout [UInt8]) {
+        let seconds = instant / 1_000_000
+        guard seconds &* 1_000_000 == instant, seconds >= 0 else {
+            bytes.append(contentsOf: template[..<dateOffset])
+            dates.append(instant, to: &bytes)
+            appendLiteral("\"}", to: &bytes)
+            return
+        }
+        let day = seconds / 86_400
+        if day != cachedDay {
+            var text: [UInt8] = []
+            dates.append(day &* 86_400_000_000, to: &text)
+            template.replaceSubrange(dateOffset..<dateOffset + 10, with: text[..<10])
+            cachedDay = day
+        }
+        let second = Int(truncatingIfNeeded: seconds &- day &* 86_400)
+        let minute = second / 60
+        set(dateOffset + 11, minute / 60)
+        set(dateOffset + 14, minute % 60)
+        set(dateOffset + 17, second % 60)
+        bytes.append(contentsOf: template)
+    }
+
+    @inline(__always)
+    private mutating func set(_ position: Int, _ value: Int) {
+        template[position] = 0x30 &+ UInt8(truncatingIfNeeded: value / 10)
+        template[position + 1] = 0x30 &+ UInt8(truncatingIfNeeded: value % 10)
+    }
+}
