@@ -102,7 +102,9 @@ public final class Store: Sendable {
     package var calendar: LocalCalendar { read { $0.calendar } }
 
     /// How many batches stand in the log, as far as it can be read.
-    public var logAnchor: UInt64 { read { (try? $0.views().anchor) ?? 0 } }
+    public func logAnchor() throws(HKLogError) -> UInt64 {
+        try withCore { core throws(HKLogError) in try core.views().anchor }
+    }
 
     // MARK: Writing
 

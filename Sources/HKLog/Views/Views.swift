@@ -160,7 +160,10 @@ final class Views {
                 }
             }
         }
-        if entry.flags & BatchFlags.endsSnapshot != 0 { completeEpoch(stream: stream) }
+        // An `end` that is applied again later has nothing to complete: the epoch that runs by then is another one.
+        if entry.flags & BatchFlags.endsSnapshot != 0, entry.epoch == streams[Int(stream)].epoch {
+            completeEpoch(stream: stream)
+        }
     }
 
     /// Takes a batch's own fields into its stream and into the tables of known batches.
