@@ -36,7 +36,7 @@ let package = Package(
         .target(name: "HKLogAppleHealth", dependencies: ["HKLog", "CZip"], swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogCommand",
-            dependencies: ["HKLog", "HKLogJSONLines", "HKLogAppleHealth"],
+            dependencies: ["HKLog", "HKLogFormat", "HKLogJSONLines", "HKLogAppleHealth"],
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogBenchmarks",
@@ -46,7 +46,7 @@ let package = Package(
             name: "HKLogTestSupport", dependencies: ["HKLogFormat", "HKLog"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"],
+            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"], exclude: ["Golden"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogTests", dependencies: ["HKLog", "HKLogFormat", "HKLogTestSupport"],
@@ -60,7 +60,9 @@ let package = Package(
             dependencies: ["HKLogAppleHealth", "HKLog", "HKLogTestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "HKLogCommandTests", dependencies: ["HKLogTestSupport"], swiftSettings: swiftSettings),
+            name: "HKLogCommandTests",
+            dependencies: ["HKLogCommand", "HKLog", "HKLogFormat", "HKLogTestSupport"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "RepositoryTests", dependencies: ["HKLogTestSupport"], swiftSettings: swiftSettings),
     ],

@@ -3,7 +3,7 @@ internal import HKLog
 /// The program: one command with its words, one exit status.
 @main struct Main {
     static func main() {
-        System.ignoreFatalSignals()
+        System.prepareSignals()
         System.leave(run(Array(CommandLine.arguments.dropFirst())))
     }
 

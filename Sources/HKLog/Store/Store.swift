@@ -27,6 +27,8 @@ public final class Store: Sendable {
     private init(_ core: StoreCore) {
         unsafe self.core = core
         path = core.files.store
+        let notifier = notifier
+        core.isWatched = { notifier.isWatched }
     }
 
     deinit { notifier.finish() }
@@ -102,7 +104,9 @@ public final class Store: Sendable {
     package var calendar: LocalCalendar { read { $0.calendar } }
 
     /// How many batches stand in the log, as far as it can be read.
-    public var logAnchor: UInt64 { read { (try? $0.views().anchor) ?? 0 } }
+    public func logAnchor() throws(HKLogError) -> UInt64 {
+        try withCore { core throws(HKLogError) in try core.views().anchor }
+    }
 
     // MARK: Writing
 

@@ -25,6 +25,8 @@ final class StoreCore {
     private var groupBytes = 0
     private var groupStart: UInt64 = 0
     private var notice: ChangeNotice?
+    /// Whether anybody takes notices: they are not made for nobody.
+    var isWatched: () -> Bool = { false }
 
     init(files: LogFiles, access: StoreAccess, sync: SyncPolicy) throws(HKLogError) {
         self.files = files
@@ -231,7 +233,7 @@ final class StoreCore {
         var counts = Views.Counts()
         views.apply(content, counts: &counts)
         if let writer { views.logPosition = writer.position }
-        note(content, views)
+        if isWatched() { note(content, views) }
         if views.isDamaged { try rebuildViews() }
         return AppendResult(
             logAnchor: views.anchor, stream: batch.stream, added: content.rows.count,

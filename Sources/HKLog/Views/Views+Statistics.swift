@@ -68,8 +68,9 @@ extension Views {
         var ranks = [Int32](repeating: -1, count: symbols.sources.count)
         for (rank, source) in ranking.enumerated() { ranks[Int(source)] = Int32(rank) }
         let isCategory = entry.statistic == .category
-        // Each sample goes to every bucket that it touches; samples of a bucket stand together after a sort.
-        var places: [(bucket: Int64, member: Int32)] = []
+        // Each sample goes to every bucket that it touches; samples of a bucket stand together after a sort. Buckets
+        // go by their starts: two hours may bear one number where clocks are set back.
+        var places: [(bucketStart: Int64, member: Int32)] = []
         var quantities: [KernelSample] = []
         var categories: [KernelCategorySample] = []
         for view in members {
@@ -86,15 +87,15 @@ extension Views {
                 quantities.append(sample)
                 member = quantities.count - 1
             }
-            forEachBucket(touchedBy: view, entry, plan) { places.append(($0.number, Int32(member))) }
+            forEachBucket(touchedBy: view, entry, plan) { places.append(($0.start, Int32(member))) }
         }
         places.sort { $0 < $1 }
         var position = 0
         while position < places.count {
-            let number = places[position].bucket
-            let bucket = plan.calendar.bucket(plan.size, number: number)
+            let start = places[position].bucketStart
+            let bucket = plan.calendar.bucket(containing: start, size: plan.size)
             var end = position
-            while end < places.count && places[end].bucket == number { end += 1 }
+            while end < places.count && places[end].bucketStart == start { end += 1 }
             if isCategory {
                 let own = places[position..<end].map { categories[Int($0.member)] }
                 categoryRows(own, entry, bucket, plan, names, into: &rows)
@@ -133,18 +134,19 @@ extension Views {
         _ names: [String], into rows: inout [StatisticsRow]
     ) {
         let layers: CategoryLayers = entry.isSleep ? .sleepAnalysis : .one
+        let merged = kernel.categoryBucket(of: samples.span, in: bucket.range, layers: layers)
         let bySource =
             plan.separateBySource
-            ? kernel.categoryBucketBySource(of: samples.span, in: bucket.range, layers: layers) : []
-        for merged in kernel.categoryBucket(of: samples.span, in: bucket.range, layers: layers) {
-            rows.append(
-                row(entry, bucket, plan, source: nil, category: (merged.value, merged.count, merged.seconds)))
-            for own in bySource
-            where own.row.value == merged.value && (own.row.count > 0 || own.row.microseconds > 0) {
-                rows.append(
-                    row(
-                        entry, bucket, plan, source: names[Int(own.rank)],
-                        category: (own.row.value, own.row.count, own.row.seconds)))
+            ? kernel.categoryBucketBySource(of: samples.span, in: bucket.range, layers: layers)
+                .filter { $0.row.count > 0 || $0.row.microseconds > 0 } : []
+        // A value that is covered wholly has rows of its sources and no merged one.
+        for value in Set(merged.map(\.value) + bySource.map(\.row.value)).sorted() {
+            for row in merged where row.value == value {
+                rows.append(self.row(entry, bucket, plan, source: nil, category: (value, row.count, row.seconds)))
+            }
+            for own in bySource where own.row.value == value {
+                let category = (value, own.row.count, own.row.seconds)
+                rows.append(row(entry, bucket, plan, source: names[Int(own.rank)], category: category))
             }
         }
     }

@@ -65,11 +65,15 @@ struct ChartModel {
         return .empty
     }
 
+    private static let sleepType = "HKCategoryTypeIdentifierSleepAnalysis"
+
     /// Rows of one bucket follow one another; where no value takes time, their counts are stacked.
     private static func stack(
         _ rows: [StatisticsRow], type: String
     ) -> (series: [String], bars: [Bar], isCount: Bool) {
-        let values = Set(rows.compactMap { $0.value }).sorted()
+        var values = Set(rows.compactMap { $0.value }).sorted()
+        // Time in bed holds the time asleep: stacked, the night would be twice as long.
+        if type == sleepType, values.count > 1 { values.removeAll { $0 == 0 } }
         let isCount = !rows.contains { ($0.seconds ?? 0) > 0 }
         var bars: [Bar] = []
         var parts: [(series: Int, amount: Double)] = []

@@ -20,11 +20,13 @@ struct TerminalChart {
         if !model.series.isEmpty { lines.append(legend()) }
         for (bar, number) in zip(model.bars, numbers) {
             let drawing = draw(bar.shape, range: range, room: room)
-            var line = style.faint(DisplayWidth.pad(bar.label, to: labelWidth)) + "  " + drawing.text
-            if !number.isEmpty {
-                line += String(repeating: " ", count: room - drawing.width + 2)
-                line += DisplayWidth.pad(number, to: numberWidth, atStart: true)
+            if number.isEmpty {
+                lines.append(style.faint(bar.label))
+                continue
             }
+            var line = style.faint(DisplayWidth.pad(bar.label, to: labelWidth)) + "  " + drawing.text
+            line += String(repeating: " ", count: room - drawing.width + 2)
+            line += DisplayWidth.pad(number, to: numberWidth, atStart: true)
             lines.append(line)
         }
         if case .band? = model.bars.first(where: { if case .band = $0.shape { true } else { false } })?.shape

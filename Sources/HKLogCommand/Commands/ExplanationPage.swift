@@ -129,7 +129,8 @@ struct ExplanationPage {
     }
 
     private func note(on sample: ExplainedSample) -> String {
-        SafeText.line(sample.reason)
+        let names = sample.coveredBy.map { SafeText.line($0) }.joined(separator: ", ")
+        return SafeText.line(sample.reason) + (names.isEmpty ? "" : " by \(names)")
     }
 
     private func total() -> [String] {

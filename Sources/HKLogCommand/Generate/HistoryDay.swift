@@ -14,6 +14,7 @@ struct HistoryDay {
         var usesSecondUnit = false
         var metadata: [UInt8] = []
         var payload: [UInt8] = []
+        var workout: Workout?
 
         mutating func set(_ value: Double) { valueBits = value.bitPattern }
 
@@ -21,6 +22,16 @@ struct HistoryDay {
             valueBits = UInt64(bitPattern: Int64(value))
             isInteger = true
         }
+    }
+
+    /// What a workout was, for those who write it in another form than its payload.
+    struct Workout {
+        var activity: String
+        var seconds: Int
+        var kilocalories: Int
+        /// 0 where no way was gone.
+        var metres: Int
+        var pause: (start: Int64, end: Int64)?
     }
 
     let kind: HistoryStream
@@ -296,20 +307,26 @@ struct HistoryDay {
             row.hasValue = false
             row.metadata =
                 Array("{\"HKIndoorWorkout\":\(activity >= 3),".utf8) + zone + [UInt8(ascii: "}")]
-            let energy = seconds * random.next(6, 14)
-            var payload =
-                "{\"workoutActivityType\":\"HKWorkoutActivityType\(activities[activity])\",\"duration\":\(seconds)"
-                + ",\"durationUnit\":\"s\",\"totalEnergyBurned\":\(energy / 60),\"totalEnergyBurnedUnit\":\"kcal\""
-            if activity < 3 {
-                let metres = seconds * [28, 14, 62][activity] / 10
-                payload += ",\"totalDistance\":\(metres),\"totalDistanceUnit\":\"m\""
-            }
+            var workout = Workout(
+                activity: "HKWorkoutActivityType" + activities[activity], seconds: seconds,
+                kilocalories: seconds * random.next(6, 14) / 60,
+                metres: activity < 3 ? seconds * [28, 14, 62][activity] / 10 : 0)
             if random.next(below: 3) == 0 {
                 let pause = row.start + Int64(random.next(300, 600)) * 1_000_000
-                let resume = pause + Int64(random.next(20, 200)) * 1_000_000
+                workout.pause = (pause, pause + Int64(random.next(20, 200)) * 1_000_000)
+            }
+            row.workout = workout
+            var payload =
+                "{\"workoutActivityType\":\"\(workout.activity)\",\"duration\":\(seconds),\"durationUnit\":\"s\""
+                + ",\"totalEnergyBurned\":\(workout.kilocalories),\"totalEnergyBurnedUnit\":\"kcal\""
+            if workout.metres > 0 {
+                payload += ",\"totalDistance\":\(workout.metres),\"totalDistanceUnit\":\"m\""
+            }
+            if let pause = workout.pause {
+                let (start, end) = (Timestamp(microseconds: pause.start), Timestamp(microseconds: pause.end))
                 payload +=
-                    ",\"events\":[{\"type\":\"HKWorkoutEventTypePause\",\"date\":\"\(Timestamp(microseconds: pause))\"}"
-                    + ",{\"type\":\"HKWorkoutEventTypeResume\",\"date\":\"\(Timestamp(microseconds: resume))\"}]"
+                    ",\"events\":[{\"type\":\"HKWorkoutEventTypePause\",\"date\":\"\(start)\"}"
+                    + ",{\"type\":\"HKWorkoutEventTypeResume\",\"date\":\"\(end)\"}]"
             }
             row.payload = Array((payload + "}").utf8)
             add(row)

@@ -27,7 +27,7 @@ enum HistoryWriter: Int, CaseIterable {
                 version: system.phone, productType: era < 4 ? "iPhone13,2" : "iPhone16,1",
                 operatingSystemVersion: system.phone)
         case .scale:
-            return app("Smart Scale", "com.example.scale", "5.\(era).1", era)
+            return app("Scale & Co", "com.example.scale", "5.\(era).1", era)
         case .cuff:
             return app("Pressure Cuff", "com.example.cuff", "2.\(era)", era)
         case .glucoseMeter:

@@ -196,7 +196,14 @@ enum System {
     }
 
     /// A closed pipe and a file-size limit are errors to handle, not reasons to die.
-    static func ignoreFatalSignals() {
+    ///
+    /// And what asks a program to end must reach it: a program inherits the signals that the thread which started
+    /// it had blocked, and threads of dispatch queues block all of these.
+    static func prepareSignals() {
+        var ending = sigset_t()
+        unsafe sigemptyset(&ending)
+        for number in [SIGINT, SIGTERM, SIGHUP] { _ = unsafe sigaddset(&ending, number) }
+        _ = unsafe sigprocmask(SIG_UNBLOCK, &ending, nil)
         _ = signal(SIGPIPE, SIG_IGN)
         _ = signal(SIGXFSZ, SIG_IGN)
     }
@@ -213,8 +220,9 @@ enum System {
             wakeWriter.store(ends[1], ordering: .relaxed)
         }
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            var current = sigaction()
-            guard unsafe sigaction(number, nil, &current) == 0, !isIgnored(current) else { continue }
+            // Who starts a program with nohup wants it to outlive the terminal. That a script's background jobs have
+            // INT ignored does not say so: it is a plain way to ask this very process to end.
+            if number == SIGHUP && isIgnored(number) { continue }
             var action = sigaction()
             let handler: @convention(c) (Int32) -> Void = { number in
                 let saved = errno
@@ -236,8 +244,9 @@ enum System {
         }
     }
 
-    /// `nohup` and shells' background jobs set signals to be ignored: that stays.
-    private static func isIgnored(_ action: sigaction) -> Bool {
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard unsafe sigaction(number, nil, &action) == 0 else { return false }
         #if canImport(Darwin)
             let handler = unsafe action.__sigaction_u.__sa_handler
         #else

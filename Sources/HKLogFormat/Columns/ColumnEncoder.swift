@@ -42,7 +42,7 @@ struct ColumnEncoder: Sendable {
     /// Below this many values the plainest form is taken without search.
     private static let searchThreshold = 16
     /// Forms are compared over about this many values, evenly spread.
-    private static let sampleCount = 64
+    private static let sampleCount = 32
 
     /// Appends a column of the first `count` values.
     mutating func encode(_ values: [Int64], count: Int, into output: inout [UInt8]) {
@@ -113,14 +113,27 @@ struct ColumnEncoder: Sendable {
     }
 
     private func look(_ values: UnsafeBufferPointer<Int64>) -> Survey {
-        var survey = unsafe Survey(minimum: values[0], maximum: values[0])
-        for index in 0..<values.count {
-            let value = unsafe values[index]
-            survey.minimum = min(survey.minimum, value)
-            survey.maximum = max(survey.maximum, value)
-            survey.zeroCount &+= value == 0 ? 1 : 0
+        // Two of each, so that one comparison need not wait for the other.
+        let count = values.count
+        var (low, high, otherLow, otherHigh) = unsafe (values[0], values[0], values[0], values[0])
+        var zeroCount = 0
+        var index = 0
+        while index &+ 1 < count {
+            let (value, other) = unsafe (values[index], values[index &+ 1])
+            low = value < low ? value : low
+            high = value > high ? value : high
+            otherLow = other < otherLow ? other : otherLow
+            otherHigh = other > otherHigh ? other : otherHigh
+            zeroCount &+= (value == 0 ? 1 : 0) &+ (other == 0 ? 1 : 0)
+            index &+= 2
         }
-        return survey
+        if index < count {
+            let value = unsafe values[index]
+            low = min(low, value)
+            high = max(high, value)
+            zeroCount &+= value == 0 ? 1 : 0
+        }
+        return Survey(minimum: min(low, otherLow), maximum: max(high, otherHigh), zeroCount: zeroCount)
     }
 
     private func leastNonzero(_ values: UnsafeBufferPointer<Int64>) -> Int64 {
@@ -162,12 +175,19 @@ struct ColumnEncoder: Sendable {
         let stride = Stride(form.stride)
         let base = form.base
         unsafe work.withUnsafeMutableBufferPointer { work in
-            var stored = 0
-            for index in 0..<values.count {
-                let value = unsafe values[index]
-                unsafe work[stored] = UInt64(bitPattern: value &- base)
-                stored &+= form.isSparse && value == 0 ? 0 : 1
-                if stored == work.count { break }
+            var stored = values.count
+            if form.isSparse {
+                stored = 0
+                for index in 0..<values.count {
+                    // Sound: at most one is stored for each value, and there is room for all.
+                    let value = unsafe values[index]
+                    unsafe work[stored] = UInt64(bitPattern: value &- base)
+                    stored &+= value == 0 ? 0 : 1
+                }
+            } else {
+                for index in 0..<stored {
+                    unsafe work[index] = UInt64(bitPattern: values[index] &- base)
+                }
             }
             plan.storedCount = stored
             if form.isZigZag {

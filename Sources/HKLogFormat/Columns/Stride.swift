@@ -6,6 +6,8 @@ struct Stride {
     private let shift: UInt64
     private let quotientLimit: UInt64
 
+    private static let five = Stride(5)
+
     /// `divisor` must not be 0.
     init(_ divisor: UInt64) {
         shift = UInt64(divisor.trailingZeroBitCount)
@@ -27,8 +29,19 @@ struct Stride {
     @inline(__always)
     func divides(_ value: UInt64) -> Bool { divide(value) <= quotientLimit }
 
-    /// The greatest common divisor of all differences to `base`; 1 also where all are 0.
+    /// A common divisor of all differences to `base`, the greatest one where it matters; 1 also where all are 0.
+    ///
+    /// Factors come from decimal fractions and whole seconds, so from 2 and 5: where a few differences share
+    /// neither, the search ends at once.
     static func common(to values: UnsafeBufferPointer<Int64>, base: Int64) -> UInt64 {
+        var bits: UInt64 = 0
+        var areByFive = true
+        for index in 0..<min(8, values.count) {
+            let difference = unsafe UInt64(bitPattern: values[index] &- base)
+            bits |= difference
+            areByFive = unsafe areByFive && five.divides(values[index] >= base ? difference : 0 &- difference)
+        }
+        if bits & 1 == 1 && !areByFive { return 1 }
         var divisor: UInt64 = 0
         var stride = Stride(1)
         for index in 0..<values.count {

@@ -271,7 +271,7 @@ struct RowColumnsEncoder: Sendable {
             hasDurations = bits != 0
         }
         makeDeltas(count, hasDurations: hasDurations)
-        let usesGaps = hasDurations && count > 1 && prefersGaps(count - 1, columns)
+        let (startChoice, usesGaps) = chooseStarts(count - 1, hasDurations: hasDurations, columns)
         let (encoding, areScaled) = chooseValues(count, isDouble: isDouble(run, rows))
         var control = encoding << RunControl.valueShift
         if run.shapes.count > 1 { control |= RunControl.hasShapes }
@@ -282,7 +282,11 @@ struct RowColumnsEncoder: Sendable {
         if hasDurations { columns.encode(durations, count: count, into: &output) }
         output.appendSigned(starts[0] &- reference)
         reference = starts[0]
-        columns.encode(usesGaps ? gaps : deltas, count: count - 1, into: &output)
+        if let startChoice {
+            unsafe (usesGaps ? gaps : deltas).withUnsafeBufferPointerOfFirst(count - 1) { starts in
+                unsafe columns.encode(starts, startChoice, into: &output)
+            }
+        }
         if encoding != RunControl.valuesAreZero {
             columns.encode(areScaled ? scaled : values, count: count, into: &output)
         }
@@ -353,14 +357,19 @@ struct RowColumnsEncoder: Sendable {
         }
     }
 
-    private func prefersGaps(_ count: Int, _ columns: ColumnEncoder) -> Bool {
+    /// How the starts are written: after the start before, or after its end, whichever is smaller.
+    private func chooseStarts(
+        _ count: Int, hasDurations: Bool, _ columns: ColumnEncoder
+    ) -> (choice: ColumnEncoder.Choice?, usesGaps: Bool) {
+        guard count > 0 else { return (nil, false) }
         let byStart = unsafe deltas.withUnsafeBufferPointerOfFirst(count) { deltas in
-            unsafe columns.choose(deltas, isMeasured: true).bitCount
+            unsafe columns.choose(deltas, isMeasured: hasDurations)
         }
+        guard hasDurations else { return (byStart, false) }
         let byEnd = unsafe gaps.withUnsafeBufferPointerOfFirst(count) { gaps in
-            unsafe columns.choose(gaps, isMeasured: true).bitCount
+            unsafe columns.choose(gaps, isMeasured: true)
         }
-        return byEnd < byStart
+        return byEnd.bitCount < byStart.bitCount ? (byEnd, true) : (byStart, false)
     }
 
     private func isDouble(_ run: Run, _ rows: RowColumns) -> Bool {
