@@ -101,7 +101,7 @@ enum ImportCommand {
             })
         try destination.check()
         try store.commit()
-        report.logAnchor = store.logAnchor
+        report.logAnchor = try store.logAnchor()
         return report
     }
 
