@@ -40,13 +40,13 @@ let package = Package(
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogBenchmarks",
-            dependencies: ["HKLogFormat", "HKLog", "HKLogJSONLines", "HKLogAppleHealth"],
+            dependencies: ["HKLogFormat", "HKLog", "HKLogJSONLines", "HKLogAppleHealth", "HKLogTestSupport"],
             path: "Benchmarks/HKLogBenchmarks", swiftSettings: swiftSettings),
         .target(
             name: "HKLogTestSupport", dependencies: ["HKLogFormat", "HKLog"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"],
+            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"], exclude: ["Golden"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogTests", dependencies: ["HKLog", "HKLogFormat", "HKLogTestSupport"],

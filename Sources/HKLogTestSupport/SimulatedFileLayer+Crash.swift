@@ -17,7 +17,7 @@ extension SimulatedFileLayer.State {
     /// States after a loss of power at this moment: the extremes, each prefix, each change alone lost or kept, each
     /// write torn in several ways, and `randomCount` arbitrary mixtures.
     package func crashStates(randomCount: Int, seed: UInt64) -> [SimulatedFileLayer.State] {
-        let numbers = nodes.values.flatMap { $0.pending.map(\.number) }.sorted()
+        let numbers = nodes.values.flatMap { $0.pending.filter { !$0.isSynchronized }.map(\.number) }.sorted()
         guard !numbers.isEmpty else { return [afterCrash { _ in .kept }] }
         var states: [SimulatedFileLayer.State] = [afterCrash { _ in .kept }, afterCrash { _ in .lost }]
         for number in numbers {
@@ -25,7 +25,8 @@ extension SimulatedFileLayer.State {
             states.append(afterCrash { $0 == number ? .lost : .kept })
             states.append(afterCrash { $0 == number ? .kept : .lost })
         }
-        let writes = nodes.values.flatMap(\.pending).compactMap { pending -> (Int64, Int)? in
+        let unsure = nodes.values.flatMap { $0.pending.filter { !$0.isSynchronized } }
+        let writes = unsure.compactMap { pending -> (Int64, Int)? in
             if case .write(_, let bytes) = pending.change { (pending.number, bytes.count) } else { nil }
         }.sorted { $0.0 < $1.0 }
         for (number, count) in writes {
@@ -65,7 +66,7 @@ extension SimulatedFileLayer.State {
             var survivor = SimulatedFileLayer.Node(
                 isDirectory: node.isDirectory, bytes: node.durableBytes, names: node.durableNames)
             for pending in node.pending {
-                switch (fate(pending.number), pending.change) {
+                switch (pending.isSynchronized ? .kept : fate(pending.number), pending.change) {
                 case (.lost, _): break
                 case (.cut(let count), .write(let byteOffset, let bytes)):
                     survivor.apply(.write(byteOffset, Array(bytes.prefix(count))))
@@ -90,5 +91,20 @@ extension SimulatedFileLayer.State {
             state.nodes[key] = survivor
         }
         return state
+    }
+
+    /// A number that two states share when the same files hold the same bytes.
+    package var contentHash: Int {
+        var hasher = Hasher()
+        func add(_ node: Int) {
+            for (name, child) in (nodes[node]?.names ?? [:]).sorted(by: { $0.key < $1.key }) {
+                hasher.combine(name)
+                hasher.combine(nodes[child]?.bytes ?? [])
+                add(child)
+                hasher.combine("/")
+            }
+        }
+        add(0)
+        return hasher.finalize()
     }
 }

@@ -32,6 +32,8 @@ package final class SimulatedFileLayer: FileLayer {
         var number: Int64 = 0
         /// A failed sync has dropped it from what later syncs write.
         var isAbandoned = false
+        /// Durable, but kept in its place behind a change that is not.
+        var isSynchronized = false
     }
 
     struct Node: Sendable {
@@ -299,6 +301,9 @@ extension SimulatedFileLayer.State {
         nodes[node]?.apply(change)
     }
 
+    /// As after the end of the one process: what is not durable stays not durable.
+    package func afterProcessEnd() -> SimulatedFileLayer.State { withoutProcess() }
+
     /// As after a start of the machine: the same files, no handles, locks or plans.
     func withoutProcess() -> SimulatedFileLayer.State {
         var state = self
@@ -342,13 +347,10 @@ extension SimulatedFileLayer.Node {
             pending = []
             return
         }
-        // What a failed sync dropped is not written by a later one; changes before and after it are.
-        var durable = SimulatedFileLayer.Node(
-            isDirectory: isDirectory, bytes: durableBytes, names: durableNames)
-        for change in pending where !change.isAbandoned { durable.apply(change.change) }
-        durableBytes = durable.bytes
-        durableNames = durable.names
-        pending.removeAll { !$0.isAbandoned }
+        // What a failed sync dropped is not written by a later one; what was written over it since is.
+        for index in pending.indices where !pending[index].isAbandoned {
+            pending[index].isSynchronized = true
+        }
     }
 }
 
@@ -379,14 +381,14 @@ final class SimulatedFile: OpenFile {
             if fault == .short { count = max(1, count / 2) }
             return Array(bytes[byteOffset..<byteOffset + count])
         }
-        for (index, byte) in bytes.enumerated() { buffer[range.lowerBound + index] = byte }
+        unsafe buffer.withUnsafeMutableBytes { buffer in
+            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[range]).copyBytes(from: bytes)
+        }
         return bytes.count
     }
 
     func write(_ bytes: Span<UInt8>, at byteOffset: Int) throws(SystemError) -> Int {
-        var copy: [UInt8] = []
-        copy.reserveCapacity(bytes.count)
-        for index in bytes.indices { copy.append(bytes[index]) }
+        let copy = unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) }
         let node = node
         return try layer.perform(.pwrite, path, changes: true) { (state, fault) throws(SystemError) -> Int in
             var part = copy
@@ -421,8 +423,10 @@ final class SimulatedFile: OpenFile {
         let node = node
         try layer.perform(call, path, changes: true) { (state, fault) throws(SystemError) in
             if case .failure(let number) = fault {
-                if number != ErrorNumber.interrupted {
-                    for index in state.nodes[node]?.pending.indices ?? 0..<0 {
+                // Of names this is not so: they go through the journal, which either goes on or stops for good.
+                if number != ErrorNumber.interrupted, state.nodes[node]?.isDirectory == false {
+                    for index in state.nodes[node]?.pending.indices ?? 0..<0
+                    where state.nodes[node]?.pending[index].isSynchronized == false {
                         state.nodes[node]?.pending[index].isAbandoned = true
                     }
                 }

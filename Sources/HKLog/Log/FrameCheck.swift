@@ -41,8 +41,7 @@ func checksum(of bytes: Span<UInt8>) -> UInt32 {
     unsafe bytes.withUnsafeBytes { bytes in unsafe Checksum.crc32c(bytes) }
 }
 
-/// Whether all bytes from `index` on are zero.
-func isZero(_ bytes: Span<UInt8>, from index: Int = 0) -> Bool {
-    for index in index..<bytes.count where bytes[index] != 0 { return false }
-    return true
+/// Whether all bytes are zero.
+func isZero(_ bytes: Span<UInt8>) -> Bool {
+    unsafe bytes.withUnsafeBytes { bytes in unsafe bytes.allSatisfy { $0 == 0 } }
 }

@@ -25,8 +25,6 @@ struct HeaderScan {
         guard fileByteCount - byteOffset >= LogRecord.headerByteCount else { return nil }
         var index = byteOffset - windowOffset
         if index < 0 || index > window.count - LogRecord.headerByteCount {
-            // Far strides make a large window a waste.
-            if index > window.count + windowByteCount { windowByteCount = max(512, windowByteCount / 4) }
             window = try file.bytes(at: byteOffset, count: min(windowByteCount, fileByteCount - byteOffset))
             windowOffset = byteOffset
             index = 0
@@ -37,6 +35,8 @@ struct HeaderScan {
         else { return nil }
         let end = byteOffset + record.byteCount
         byteOffset = end
+        // Between large frames it is the headers alone that are worth reading.
+        windowByteCount = record.byteCount > 1 << 13 ? 512 : 1 << 16
         return record
     }
 

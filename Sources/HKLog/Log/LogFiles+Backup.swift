@@ -85,7 +85,9 @@ extension LogFiles {
             }
             guard let first = run.entries.first, first.record.firstAnchor == anchor else { return nil }
             if run.segment != segment {
-                guard let header = reader.segments.segments.first(where: { $0.firstAnchor == run.segment })?.header,
+                guard
+                    let header = reader.segments.segments.first(where: { $0.firstAnchor == run.segment })?
+                        .header,
                     header.firstAnchor == anchor
                 else { return nil }
                 try finish(copy, target)
@@ -99,8 +101,9 @@ extension LogFiles {
             }
             progress(run.byteCount)
             anchor = reader.position.anchor
-            if let newest, segment > newest.firstAnchor
-                || segment == newest.firstAnchor && reader.position.byteOffset >= newest.byteCount
+            if let newest,
+                segment > newest.firstAnchor
+                    || segment == newest.firstAnchor && reader.position.byteOffset >= newest.byteCount
             {
                 try finish(copy, target)
                 return anchor

@@ -206,28 +206,31 @@ package final class LogReader {
             if let finding = catalog.findings.first(where: \.barsWriting) {
                 return .answer(.damaged(finding))
             }
+            if !catalog.hasSegmentFiles, try !files.isFresh() {
+                let first = LogFiles.shown(LogFiles.segmentName(firstAnchor: 0))
+                return .answer(.damaged(LogFinding(.missingSegment, file: first)))
+            }
             return .answer(.end(tornTail: nil))
         }
         if case .newer = stop {
             return .answer(.damaged(finding(.newerVersion, in: segment, byteCount: 0)))
         }
+        // As a rule the next segment was there already when the catalog was read.
+        if let next = nextSegment(after: segment), try enterIfThere(next) { return .goOn }
         let isQuiet: Bool
         if case .end = stop { isQuiet = true } else { isQuiet = try isZeroToEnd(file, stop) }
-        if isQuiet, try !hasChanged(), catalog.segments.last?.firstAnchor == segment.firstAnchor,
+        if isQuiet, proofOfMore == nil, try !hasChanged(),
+            catalog.segments.last?.firstAnchor == segment.firstAnchor,
             try !nextIsThere(segment)
         {
             return endOrFinding(tornTail: nil)
         }
         try refresh()
-        if let next = catalog.segments.first(where: { $0.firstAnchor == point.anchor }),
-            next.firstAnchor != segment.firstAnchor
+        if let next = nextSegment(after: segment), try enterIfThere(next) { return .goOn }
+        if let position = catalog.index(holding: point.anchor),
+            let next = catalog.segments[position...].first,
+            next.firstAnchor == point.anchor, next.firstAnchor != segment.firstAnchor
         {
-            if next.header.previousFirstAnchor == segment.firstAnchor,
-                next.header.previousLastNonce == point.nonce
-            {
-                try enter(next)
-                return .goOn
-            }
             if try relocate(segment, file) { return .goOn }
             return .answer(
                 .damaged(
@@ -239,14 +242,48 @@ package final class LogReader {
         return try endOfNewest(segment, file, stop, isQuiet: isQuiet)
     }
 
+    /// The segment that begins where this one has been read to, and says so itself.
+    private func nextSegment(after segment: Segment) -> Segment? {
+        guard point.anchor != segment.firstAnchor, let position = catalog.index(holding: point.anchor) else {
+            return nil
+        }
+        let next = catalog.segments[position]
+        let follows =
+            next.firstAnchor == point.anchor && next.header.previousFirstAnchor == segment.firstAnchor
+            && next.header.previousLastNonce == point.nonce
+        return follows ? next : nil
+    }
+
+    /// False when a rewrite has taken the segment away.
+    private func enterIfThere(_ segment: Segment) throws(HKLogError) -> Bool {
+        do throws(HKLogError) {
+            try enter(segment)
+            return true
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return false
+        }
+    }
+
+    /// The anchor of a later segment, which proves that there was more, and so does the name of one whose making
+    /// broke off.
+    private var proofOfMore: UInt64? {
+        if let later = catalog.segments.first(where: { $0.firstAnchor > point.anchor }) {
+            return later.firstAnchor
+        }
+        let incomplete = catalog.incompleteNewest.flatMap { LogFiles.firstAnchor(ofSegmentName: $0) }
+        return incomplete.flatMap { $0 > point.anchor ? $0 : nil }
+    }
+
     private func endOfNewest(_ segment: Segment, _ file: any OpenFile, _ stop: Stop, isQuiet: Bool)
         throws(HKLogError) -> Verdict
     {
-        let later = catalog.segments.first { $0.firstAnchor > point.anchor }
-        let incomplete = catalog.incompleteNewest.flatMap { LogFiles.firstAnchor(ofSegmentName: $0) }
-        // A later segment proves that there was more, and so does the name of one whose making broke off.
-        let proof = later?.firstAnchor ?? incomplete.flatMap { $0 > point.anchor ? $0 : nil }
-        if isQuiet, proof == nil { return endOrFinding(tornTail: nil) }
+        let proof = proofOfMore
+        if isQuiet {
+            let next = catalog.findings.first { $0.barsWriting && $0.firstAnchor == point.anchor }
+            if let next { return .answer(.damaged(next)) }
+            if proof == nil { return endOrFinding(tornTail: nil) }
+        }
         if case .stranger(let record) = stop, record.firstAnchor >= point.anchor {
             let kind: LogFinding.Kind = record.firstAnchor == point.anchor ? .brokenChain : .damaged
             return .answer(.damaged(finding(kind, in: segment, byteCount: 0, end: record.firstAnchor)))
@@ -297,13 +334,15 @@ package final class LogReader {
         default: return false
         }
         do throws(SystemError) {
+            let end = try file.status().byteCount
             var byteOffset = point.byteOffset
-            while true {
-                let bytes = try file.bytes(at: byteOffset, count: 1 << 18)
+            while byteOffset < end {
+                let bytes = try file.bytes(at: byteOffset, count: min(1 << 18, end - byteOffset))
+                if bytes.isEmpty { break }
                 if !isZero(bytes.span) { return false }
-                if bytes.count < 1 << 18 { return true }
                 byteOffset += bytes.count
             }
+            return true
         } catch {
             throw .system(error, "read", path: files.log)
         }

@@ -106,7 +106,9 @@ extension LogFiles {
         } catch {
             throw .system(error, "read the segments' headers", path: log)
         }
-        return counts.max { ($0.value, $0.key.first, $0.key.second) < ($1.value, $1.key.first, $1.key.second) }?.key
+        return counts.max {
+            ($0.value, $0.key.first, $0.key.second) < ($1.value, $1.key.first, $1.key.second)
+        }?.key
     }
 
     private func repairSegments(_ manifest: StoreManifest, _ report: inout LogRepairReport) throws(HKLogError) {
@@ -311,7 +313,9 @@ private struct RepairPlan {
         }
         guard source.anchor >= anchor, !records.isEmpty || source.header != nil else {
             if records.isEmpty {
-                if source.header == nil, limit == nil, source.anchor <= anchor || segments.isEmpty && anchor == 0 {
+                if source.header == nil, limit == nil,
+                    source.anchor <= anchor || segments.isEmpty && anchor == 0
+                {
                     // The newest, with nothing in it: left to the writer, which knows that its making broke off.
                     return
                 }
@@ -352,7 +356,7 @@ private struct RepairPlan {
         let gap = GapRecord(
             storeTag: storeID.first, firstAnchor: anchor, endAnchor: first, previousNonce: nonce,
             lastNonce: expected)
-        if segments.isEmpty || inOwnSegment {
+        if segments.isEmpty || inOwnSegment && segments.last?.firstAnchor != anchor {
             // A whole segment is missing: one that holds nothing but the gap takes its place.
             segments.append(
                 Target(

@@ -49,7 +49,8 @@ extension LogFiles {
         for (position, segment) in catalog.segments.enumerated() {
             let next = position + 1 < catalog.segments.count ? catalog.segments[position + 1] : nil
             // Also the name of a segment whose making broke off says how far this one went.
-            let proof = next?.firstAnchor ?? catalog.incompleteNewest.flatMap(Self.firstAnchor(ofSegmentName:))
+            let proof =
+                next?.firstAnchor ?? catalog.incompleteNewest.flatMap(Self.firstAnchor(ofSegmentName:))
             do throws(SystemError) {
                 let file = try openSegment(segment)
                 walk.enter(segment, &report)
@@ -146,7 +147,8 @@ private struct Walk {
         case .newer(let byteOffset):
             report.findings.append(
                 LogFinding(
-                    .newerVersion, file: file, byteOffset: byteOffset, firstAnchor: anchor, endAnchor: anchor))
+                    .newerVersion, file: file, byteOffset: byteOffset, firstAnchor: anchor, endAnchor: anchor)
+            )
         }
     }
 

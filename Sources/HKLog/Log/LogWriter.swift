@@ -167,6 +167,7 @@ package final class LogWriter {
         try trim()
         try synchronize()
         state = .closed
+        lock.release()
     }
 
     /// Brings everything into the files before they are rewritten.

@@ -182,6 +182,10 @@ package struct SegmentCatalog: Sendable, Equatable {
                 if error.isMissing { return false }
                 throw .system(error, "read a segment", path: files.path(before.name))
             }
+            let isHeaderKnown = findings.contains {
+                $0.kind == .damagedHeader && $0.firstAnchor >= end && $0.firstAnchor < after.firstAnchor
+            }
+            if isHeaderKnown { continue }
             if end < after.firstAnchor {
                 missing(first: end, end: after.firstAnchor)
             } else {

@@ -41,7 +41,8 @@ package struct SegmentOutput: ~Copyable {
             record.previousNonce == point.nonce
         else {
             throw HKLogError(
-                .internalFault, "\(files.store): a rewritten frame does not fit the one before; nothing was changed")
+                .internalFault,
+                "\(files.store): a rewritten frame does not fit the one before; nothing was changed")
         }
         if file != nil, point.byteOffset >= segmentByteCountLimit { try endSegment() }
         try begin()
@@ -112,7 +113,9 @@ extension LogFiles {
         }
     }
 
-    /// The moment of a rewrite: from here on the log is the new segments. They must be synced.
+    /// The moment of a rewrite: from here on the log is the new segments.
+    ///
+    /// They must be synced.
     func commit(_ record: SwitchRecord) throws(HKLogError) {
         do throws(SystemError) {
             try layer.synchronizeDirectory(log)

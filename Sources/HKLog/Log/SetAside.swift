@@ -58,7 +58,9 @@ extension LogFiles {
     }
 
     private static func isSetAsideName(_ name: String) -> Bool {
-        let marks = [".torn-", ".damaged-", ".incomplete", ".foreign", ".duplicate", ".misnamed", ".unreadable"]
+        let marks = [
+            ".torn-", ".damaged-", ".incomplete", ".foreign", ".duplicate", ".misnamed", ".unreadable",
+        ]
         return marks.contains { mark in
             name.utf8.count > mark.utf8.count
                 && (0...name.utf8.count - mark.utf8.count).contains { start in
@@ -102,7 +104,8 @@ extension LogFiles {
         while byteOffset < range.count {
             let count = min(1 << 20, range.count - byteOffset)
             let bytes = try copy.bytes(at: byteOffset, count: count)
-            guard bytes == (try file.bytes(at: range.lowerBound + byteOffset, count: count)), !bytes.isEmpty else {
+            guard bytes == (try file.bytes(at: range.lowerBound + byteOffset, count: count)), !bytes.isEmpty
+            else {
                 return false
             }
             byteOffset += bytes.count

@@ -4,23 +4,25 @@
 /// writer in. The kernel drops both when the process ends, however it ends; what the lock file says is only for
 /// people (the process's id) and for the next writer (see `UnsynchronizedNote`).
 package final class StoreLock {
-    private let directory: any OpenFile
-    private let file: any OpenFile
+    private var directory: (any OpenFile)?
+    private var file: (any OpenFile)?
     /// What the last writer left behind about bytes whose sync had failed.
     let note: UnsynchronizedNote?
 
     /// Takes the lock or throws `locked` at once.
     package init(_ files: LogFiles) throws(HKLogError) {
         let path = "\(files.store)/\(LogFiles.lockName)"
-        directory = try Self.opened(files, files.store, .directory)
+        let directory = try Self.opened(files, files.store, .directory)
         guard try Self.tryLock(directory, path: files.store) else { throw .locked(files, lockPath: path) }
-        file = try Self.opened(files, path, .writingOrCreating)
+        let file = try Self.opened(files, path, .writingOrCreating)
         guard try Self.tryLock(file, path: path) else { throw .locked(files, lockPath: path) }
         do throws(SystemError) {
             note = UnsynchronizedNote(try file.bytes(at: 0, count: 4096))
         } catch {
             throw .system(error, "read", path: path)
         }
+        self.directory = directory
+        self.file = file
         if note == nil { write("\(Platform.processID)\n") }
     }
 
@@ -30,12 +32,19 @@ package final class StoreLock {
     /// What was noted has been dealt with.
     func clearNote() { write("\(Platform.processID)\n") }
 
+    /// Lets go.
+    package func release() {
+        if file != nil { write("") }
+        file = nil
+        directory = nil
+    }
+
     /// The content informs; that it could not be written is no reason to stop.
     private func write(_ text: String) {
         let bytes = Array(text.utf8)
         do throws(SystemError) {
-            try file.truncateFully(to: 0)
-            try file.writeFully(bytes.span, at: 0)
+            try file?.truncateFully(to: 0)
+            try file?.writeFully(bytes.span, at: 0)
         } catch {}
     }
 

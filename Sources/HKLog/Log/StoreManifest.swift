@@ -188,6 +188,9 @@ extension LogFiles {
             throw HKLogError(.cannotCreate, "\(store): there is a log already")
         }
         do throws(SystemError) {
+            if try layer.exists("\(store)/\(Self.manifestName)") {
+                throw SystemError(.open, ErrorNumber.exists)
+            }
             try makeDurableDirectory(store)
             try makeDurableDirectory(log)
             // The first segment waits under another name until the store stands, so that a store without any

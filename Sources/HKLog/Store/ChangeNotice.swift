@@ -145,6 +145,9 @@ final class ChangeNotifier: Sendable {
         return subscription
     }
 
+    /// Whether there is a taker.
+    var isWatched: Bool { state.withLock { $0.subscriptions.contains { $0.subscription != nil } } }
+
     func send(_ notice: ChangeNotice) {
         for subscription in state.withLock({ $0.subscriptions }) { subscription.subscription?.offer(notice) }
     }

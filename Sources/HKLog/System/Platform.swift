@@ -29,6 +29,38 @@ package enum Platform {
         unsafe nanosleep(&time, nil)
     }
 
+    /// How a stretch of memory will be used.
+    package enum MemoryUse: Sendable {
+        case sequential
+        case random
+        /// Soon, and all of it.
+        case needed
+        /// Large tables: pages of 2 MiB where the system has them.
+        case hugePages
+    }
+
+    /// Tells the system how memory will be used; only advice, so that failure is no error.
+    package static func advise(_ base: UnsafeMutableRawPointer, byteCount: Int, _ use: MemoryUse) {
+        let advice: Int32
+        switch use {
+        case .sequential: advice = Int32(MADV_SEQUENTIAL)
+        case .random: advice = Int32(MADV_RANDOM)
+        case .needed: advice = Int32(MADV_WILLNEED)
+        case .hugePages:
+            #if os(Linux)
+                advice = Int32(MADV_HUGEPAGE)
+            #else
+                return
+            #endif
+        }
+        // The call wants whole pages.
+        let page = UInt(sysconf(Int32(_SC_PAGESIZE)))
+        let start = (UInt(bitPattern: base) + page - 1) / page * page
+        let end = (UInt(bitPattern: base) + UInt(byteCount)) / page * page
+        guard end > start, let first = unsafe UnsafeMutableRawPointer(bitPattern: start) else { return }
+        unsafe madvise(first, Int(end - start), advice)
+    }
+
     /// This process's id.
     package static var processID: Int32 { getpid() }
 

@@ -3,8 +3,8 @@
 /// A conversion is one multiplication or one division wherever the sizes allow it, by a number that is exact or
 /// correctly rounded: centimetres to metres divide by 100 instead of multiplying by a rounded 0.01. So 187 cm is
 /// 1.87 m, the `Double` nearest to it. Units of equal size (`kcal` and `Cal`, `%` and `count`) change no bit.
-package struct UnitConversion: Sendable, Equatable {
-    private enum Step: UInt8 {
+package struct UnitConversion: Sendable, Equatable, BitwiseCopyable {
+    private enum Step: UInt8, BitwiseCopyable {
         case identity, multiply, divide
         /// `(value · factor + addend) / divisor`, for temperatures with zeros of their own.
         case shift

@@ -75,7 +75,10 @@ struct ByteInterner: ~Copyable {
     private func equal(_ id: Int, _ wanted: Span<UInt8>) -> Bool {
         let start = id == 0 ? 0 : ends[id - 1]
         guard ends[id] - start == wanted.count else { return false }
-        for index in wanted.indices where bytes[start + index] != wanted[index] { return false }
-        return true
+        return unsafe bytes.withUnsafeBytes { own in
+            unsafe wanted.withUnsafeBytes { other in
+                unsafe UnsafeRawBufferPointer(rebasing: own[start..<start + wanted.count]).elementsEqual(other)
+            }
+        }
     }
 }

@@ -120,3 +120,55 @@ struct RowTable: ~Copyable {
         return row
     }
 }
+
+/// What the kernel must know of a shape.
+struct KernelShape: BitwiseCopyable {
+    var conversion: UnitConversion
+    /// The unit fits the type: else rows of the shape stay out of statistics.
+    var isConvertible: Bool
+    /// The place of its source in the ranking.
+    var rank: Int32
+}
+
+extension RowTable {
+    /// Appends the shown rows of a bucket that stand in memory, as the kernel takes them.
+    borrowing func gather(
+        bucket: Int, buckets: borrowing BucketTable, shapes: borrowing Column<KernelShape>,
+        extras: borrowing Column<ExtraRecord>, into samples: inout [KernelSample]
+    ) {
+        let entry = buckets.entries[bucket]
+        var link = entry.firstRow
+        while link != 0 {
+            let row = Int(link) - 1
+            add(row, shapes, extras, &samples)
+            link = links[row]
+        }
+        var reference = entry.firstSpan
+        while reference != 0 {
+            let span = buckets.span(reference)
+            add(Int(span.row), shapes, extras, &samples)
+            reference = span.next
+        }
+    }
+
+    @inline(__always)
+    private borrowing func add(
+        _ row: Int, _ shapes: borrowing Column<KernelShape>, _ extras: borrowing Column<ExtraRecord>,
+        _ samples: inout [KernelSample]
+    ) {
+        guard flags[row] & RowState.shown != 0 else { return }
+        let shape = shapes[Int(self.shapes[row])]
+        guard shape.isConvertible else { return }
+        let value = shape.conversion.apply(Double(bitPattern: values[row]))
+        guard value.isFinite else { return }
+        let extra = Int(self.extras[row])
+        // In memory without layers, extras are numbered from 1.
+        let count = extra == 0 ? 1 : max(extras[extra - 1].count, 1)
+        let uuid = uuids[row]
+        let start = starts[row]
+        samples.append(
+            KernelSample(
+                start: start, end: start &+ durations[row], value: value, measurementCount: count, rank: shape.rank,
+                uuidHigh: uuid.first.byteSwapped, uuidLow: uuid.second.byteSwapped))
+    }
+}

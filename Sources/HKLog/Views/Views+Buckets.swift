@@ -6,8 +6,22 @@ extension Views {
     /// Brings rankings, buckets and the digest up to date. Cost: the rows of the days that changed.
     func flush() {
         refreshRankings()
+        guard !buckets.dirty.isEmpty else { return }
+        refreshKernelShapes()
         for index in buckets.dirty { recompute(Int(index)) }
         buckets.removeDirty()
+        plain.forgetBuckets()
+    }
+
+    /// What the kernel must know of each shape, as plain values for the loop over rows.
+    private func refreshKernelShapes() {
+        kernelShapes.removeAll()
+        for shape in symbols.shapes {
+            kernelShapes.append(
+                KernelShape(
+                    conversion: shape.conversion ?? .identity, isConvertible: shape.conversion != nil,
+                    rank: rank(of: shape)))
+        }
     }
 
     private func recompute(_ index: Int) {
@@ -61,8 +75,8 @@ extension Views {
             record.digest = digest(key, type, record, rows)
             return record
         }
-        let samples = kernelSamples
-        record.hasSeveralSources = samples.contains { $0.rank != samples[0].rank } ? 1 : 0
+        let first = kernelSamples.first?.rank
+        record.hasSeveralSources = kernelSamples.contains { $0.rank != first } ? 1 : 0
         record.digest = digest(key, type, record, [])
         return record
     }
@@ -137,8 +151,17 @@ extension Views {
     /// Rows of a day as the kernel takes them, into `kernelSamples`. Those whose unit does not fit stay out.
     private func gatherQuantities(_ key: BucketKey) {
         kernelSamples.removeAll(keepingCapacity: true)
-        forEachShownRow(key) { _, view in
-            if let sample = kernelSample(view) { kernelSamples.append(sample) }
+        if layers.isEmpty && symbols.types[Int(key.type)].longRows.isEmpty {
+            guard let bucket = buckets.find(key) else { return }
+            table.gather(bucket: bucket, buckets: buckets, shapes: kernelShapes, extras: extras, into: &kernelSamples)
+        } else {
+            forEachShownRow(key) { _, view in
+                if let sample = kernelSample(view) { kernelSamples.append(sample) }
+            }
+        }
+        // Rows are linked newest first; the kernel is quickest with samples in order of time.
+        if let first = kernelSamples.first, let last = kernelSamples.last, first.start > last.start {
+            kernelSamples.reverse()
         }
     }
 

@@ -47,7 +47,9 @@ final class Views {
     /// Rows applied since the layers were written: what a checkpoint would save.
     var rowsSinceLayer: Int { table.count }
 
-    private var scratchHashes = Column<UInt64>()
+    var plain = PlainRows()
+    var kernelShapes = Column<KernelShape>()
+    private var slowRows: [Int] = []
     private var shapeMap: [UInt32] = []
     private var extraMap: [UInt32] = []
     var kernel = StatisticsKernel()
@@ -144,26 +146,38 @@ final class Views {
         counts.added += UInt64(rows.count)
         counts.deleted += UInt64(deletions.count)
 
-        var deleted = Set<RawUUID>()
-        if !rows.isEmpty && !deletions.isEmpty {
-            for index in deletions { deleted.insert(frame.deletions[index].uuid) }
+        let ownDeletions = frame.deletions[deletions]
+        counts.suppressed += applyAdds(frame.rows, rows, stream: stream, batch: batch, entry: entry) { uuid in
+            ownDeletions.contains { $0.uuid == uuid }
         }
-        counts.suppressed += applyAdds(frame.rows, rows, stream: stream, batch: batch, entry: entry, deleted: deleted)
         for index in deletions {
-            applyDelete(frame.deletions[index].uuid, stream: stream, batch: batch, epoch: entry.epoch,
+            applyDelete(
+                frame.deletions[index].uuid, stream: stream, batch: batch, epoch: entry.epoch,
                 sequence: entry.sequence)
         }
-        if !deleted.isEmpty {
-            for row in rows where deleted.contains(frame.rows.uuids[row]) {
-                if let cell = cell(of: frame.rows.uuids[row], stream: stream), flags(cell) & RowState.dead != 0 {
-                    counts.suppressed += 1
-                }
-            }
+        if !rows.isEmpty && !deletions.isEmpty {
+            counts.suppressed += addsThatDied(frame, rows, Set(ownDeletions.map(\.uuid)), stream: stream)
         }
         // An `end` that is applied again later has nothing to complete: the epoch that runs by then is another one.
         if entry.flags & BatchFlags.endsSnapshot != 0, entry.epoch == streams[Int(stream)].epoch {
             completeEpoch(stream: stream)
         }
+    }
+
+    /// How many adds of a batch are dead because the batch itself deletes them.
+    private func addsThatDied(
+        _ frame: borrowing FrameContent, _ rows: Range<Int>, _ deleted: Set<RawUUID>, stream: UInt32
+    ) -> UInt64 {
+        // One bit a uuid first: nearly all rows are told apart from the few deleted ones without hashing them.
+        var bits: UInt64 = 0
+        for uuid in deleted { bits |= 1 << (uuid.first & 63) }
+        var died: UInt64 = 0
+        for row in rows where bits & (1 << (frame.rows.uuids[row].first & 63)) != 0 {
+            let uuid = frame.rows.uuids[row]
+            guard deleted.contains(uuid), let cell = cell(of: uuid, stream: stream) else { continue }
+            if flags(cell) & RowState.dead != 0 { died += 1 }
+        }
+        return died
     }
 
     /// Takes a batch's own fields into its stream and into the tables of known batches.
@@ -226,75 +240,38 @@ final class Views {
         return hasher.finish().low
     }
 
-    /// Adds rows. Returns how many of them lost to a tombstone of their own cell.
+    /// Adds rows. Returns how many of them lost to a tombstone of their own cell that the batch did not bring.
     private func applyAdds(
         _ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32, entry: BatchEntry,
-        deleted: Set<RawUUID>
+        isDeleted: (RawUUID) -> Bool
     ) -> UInt64 {
         guard !range.isEmpty else { return 0 }
         let first = table.count
         table.reserveMore(range.count)
         appendColumns(rows, range, stream: stream, batch: batch)
-
-        // Hashes first, so that the slots are on their way while earlier rows are placed.
-        let seed = table.seed
-        scratchHashes.setCount(range.count)
-        let hashes = unsafe scratchHashes.base
-        let uuids = unsafe table.uuids.base
-        let slots = unsafe table.slots.base
-        let mask = table.slotMask
-        for index in 0..<range.count {
-            unsafe hashes[index] = RowTable.hash(uuids[first + index], seed)
-        }
-        let hasLayers = !layers.isEmpty
-        let hasExtras = !rows.extraIDs.isEmpty
         let inForce = entry.epoch >= streams[Int(stream)].completeEpoch
-        var suppressed: UInt64 = 0
-        var inserted = 0
+        slowRows.removeAll(keepingCapacity: true)
         var live = 0
-        var plain = PlainRows()
-        for index in 0..<range.count {
-            let ahead = index + 16
-            if ahead < range.count {
-                unsafe hklog_prefetch(slots + (Int(truncatingIfNeeded: hashes[ahead]) & mask))
-            }
-            let row = first + index
-            let hash = unsafe hashes[index]
-            let uuid = unsafe uuids[row]
-            var slot = Int(truncatingIfNeeded: hash) & mask
-            var isKnown = false
-            while true {
-                let slotEntry = unsafe slots[slot]
-                if slotEntry == 0 { break }
-                if (slotEntry ^ hash) >> 32 == 0 {
-                    let other = Int(UInt32(truncatingIfNeeded: slotEntry)) - 1
-                    if unsafe uuids[other] == uuid && other < row {
-                        isKnown = true
-                        break
-                    }
-                }
-                slot = (slot + 1) & mask
-            }
-            if !isKnown && hasLayers { isKnown = layersHold(uuid) }
-            let hasSync = hasExtras && table.flags[row] & RowState.hasSync != 0
-            if isKnown || hasSync || !inForce {
-                let outcome = placeKnown(
-                    row, uuid: uuid, stream: stream, batch: batch, epoch: entry.epoch, sequence: entry.sequence,
-                    isSwept: !inForce)
-                switch outcome {
-                case .took: live += inForce ? 1 : 0
-                case .lostToLiving: break
-                case .lostToDead: if !deleted.contains(uuid) { suppressed += 1 }
-                }
-                continue
-            }
-            unsafe slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(row + 1)
-            inserted += 1
-            live += 1
-            showPlain(row, &plain)
+        if inForce {
+            live = plain.place(
+                first..<first + range.count, table: &table, buckets: &buckets, cursor: &cursor, extras: extras,
+                extraBase: extraBase, layers: layers, slow: &slowRows)
+            addUpPlainRows()
+        } else {
+            slowRows.append(contentsOf: first..<first + range.count)
         }
-        table.countInserted(inserted)
-        finish(&plain)
+        var suppressed: UInt64 = 0
+        for row in slowRows {
+            let uuid = table.uuids[row]
+            let outcome = placeKnown(
+                row, uuid: uuid, stream: stream, batch: batch, epoch: entry.epoch, sequence: entry.sequence,
+                isSwept: !inForce)
+            switch outcome {
+            case .took: live += inForce ? 1 : 0
+            case .lostToLiving: break
+            case .lostToDead: if !isDeleted(uuid) { suppressed += 1 }
+            }
+        }
         streams[Int(stream)].count(epoch: entry.epoch, live: live, dead: 0)
         return suppressed
     }
@@ -349,6 +326,7 @@ final class Views {
             unsafe extraColumn[first + index] = extra
             unsafe links[first + index] = 0
         }
+        plain.follow(symbols, spreads: spreads)
     }
 
     /// The number of an extra, the same for equal ones that came since the newest layer.
@@ -391,66 +369,19 @@ final class Views {
 
     // MARK: Rows whose uuid nobody has seen
 
-    /// What a run of plain rows gathers before it is added up.
-    private struct PlainRows {
-        var shape = UInt32.max
-        var hasher = ContentHasher(domain: 0)
-        var isSpread = false
-        var typeID: UInt32 = 0
-        var count = 0
-        var first = Int64.max
-        var last = Int64.min
-        var bucket = -1
-        var bucketType = UInt32.max
-        var bucketDay = Int32.min
-        var digest: UInt128 = 0
-        var total = 0
-    }
-
-    /// Shows a row that is the only cell of its uuid and has no sync identifier: nearly every row there is.
-    @inline(__always)
-    private func showPlain(_ row: Int, _ plain: inout PlainRows) {
-        let shape = table.shapes[row]
-        if shape != plain.shape { changeShape(to: shape, &plain) }
-        let start = table.starts[row]
-        let duration = table.durations[row]
-        plain.count += 1
-        plain.total += 1
-        if start < plain.first { plain.first = start }
-        if start > plain.last { plain.last = start }
-        plain.digest &+= sampleDigest(plain.hasher, row, start, duration)
-        table.flags[row] |= RowState.chosen | RowState.shown | RowState.linked
-        let day = cursor.dayNumber(containing: start)
-        if day != plain.bucketDay || plain.typeID != plain.bucketType {
-            plain.bucket = buckets.touch(BucketKey(type: plain.typeID, day: day))
-            (plain.bucketDay, plain.bucketType) = (day, plain.typeID)
+    /// Takes what plain rows have come to into shapes, counts, digest and the days that intervals reach into.
+    private func addUpPlainRows() {
+        for shape in plain.touched {
+            let found = plain.shapes[Int(shape)]
+            countShown(shape, found.count, first: found.first, last: found.last)
         }
-        table.links[row] = buckets.push(row, bucket: plain.bucket)
-        if plain.isSpread && duration > 0 { linkLaterDays(row, start, duration, plain.typeID) }
-    }
-
-    private func changeShape(to shape: UInt32, _ plain: inout PlainRows) {
-        addUp(&plain)
-        let entry = symbols.shapes[Int(shape)]
-        plain.shape = shape
-        plain.hasher = entry.hasher
-        plain.typeID = entry.typeID
-        plain.isSpread = spreads(entry.typeID)
-        plain.count = 0
-        plain.first = .max
-        plain.last = .min
-    }
-
-    private func addUp(_ plain: inout PlainRows) {
-        guard plain.count > 0 else { return }
-        countShown(plain.shape, plain.count, first: plain.first, last: plain.last)
-        plain.count = 0
-    }
-
-    private func finish(_ plain: inout PlainRows) {
-        addUp(&plain)
         shownCount += plain.total
         digestSum &+= plain.digest
+        plain.reset()
+        for row in plain.spreading {
+            linkLaterDays(row, table.starts[row], table.durations[row], symbols.shapes[Int(table.shapes[row])].typeID)
+        }
+        plain.spreading.removeAll(keepingCapacity: true)
     }
 
     /// Whether samples of a type count in every day that they touch.
@@ -474,24 +405,6 @@ final class Views {
         if mayReorder { symbols.withType(typeID) { $0.rankingIsStale = true } }
     }
 
-    @inline(__always)
-    private func sampleDigest(_ hasher: ContentHasher, _ row: Int, _ start: Int64, _ duration: Int64) -> UInt128 {
-        var hasher = hasher
-        let uuid = table.uuids[row]
-        hasher.add(uuid.first)
-        hasher.add(uuid.second)
-        hasher.add(UInt64(bitPattern: start))
-        hasher.add(UInt64(bitPattern: duration))
-        hasher.add(table.values[row])
-        let extra = table.extras[row]
-        if extra != 0 {
-            let digest = extraRecord(extra).digest
-            hasher.add(digest.low)
-            hasher.add(digest.high)
-        }
-        return hasher.finish().sum
-    }
-
     // MARK: Day buckets of a row
 
     /// Intervals of more than this are looked at for every day in their range instead of being linked from each.
@@ -503,6 +416,7 @@ final class Views {
     /// Links an interval from the days after its first one.
     private func linkLaterDays(_ row: Int, _ start: Int64, _ duration: Int64, _ type: UInt32) {
         let end = start &+ duration
+        _ = cursor.dayNumber(containing: start)
         guard end > cursor.end, let limit = spreadLimit(type, duration) else { return }
         if duration > Views.longestLinkedDuration {
             symbols.withType(type) { $0.longRows.append(UInt32(rowBase + row)) }

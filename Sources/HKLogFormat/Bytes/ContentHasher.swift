@@ -37,26 +37,24 @@ package struct ContentHasher: Sendable, BitwiseCopyable {
     @inlinable
     package mutating func add(_ bytes: Span<UInt8>) {
         add(UInt64(bytes.count))
-        var hasher = self
-        unsafe bytes.withUnsafeBytes { bytes in
-            var index = 0
-            // Sound: eight bytes from `index` on are there.
-            while index &+ 8 <= bytes.count {
-                let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                hasher.add(UInt64(littleEndian: word))
-                index &+= 8
+        unsafe bytes.withUnsafeBytes { buffer in
+            var offset = 0
+            while buffer.count - offset >= 8 {
+                // Sound: eight bytes are left from the offset on.
+                let word = unsafe buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                add(UInt64(littleEndian: word))
+                offset += 8
             }
-            guard index < bytes.count else { return }
+            guard offset < buffer.count else { return }
             var word: UInt64 = 0
             var shift: UInt64 = 0
-            while index < bytes.count {
-                word |= unsafe UInt64(bytes[index]) &<< shift
-                shift &+= 8
-                index &+= 1
+            while offset < buffer.count {
+                unsafe word |= UInt64(buffer[offset]) << shift
+                shift += 8
+                offset += 1
             }
-            hasher.add(word)
+            add(word)
         }
-        self = hasher
     }
 
     /// The 128-bit result.
