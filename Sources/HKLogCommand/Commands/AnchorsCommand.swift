@@ -18,7 +18,7 @@ enum AnchorsCommand {
     private static func run(_ session: Session) throws(HKLogError) -> Int32 {
         let store = try session.openForReading()
         try session.print(try store.streams(), columns: columns, empty: "no streams yet")
-        if session.isForPeople { try session.output.write("log anchor: \(try store.logAnchor())\n") }
+        if session.isForPeople { try session.output.write("log anchor: \(store.logAnchor)\n") }
         return try session.finish(with: store)
     }
 }

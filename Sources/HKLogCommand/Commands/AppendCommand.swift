@@ -233,7 +233,7 @@ final class AppendRun {
         if duplicateCount > 0 { text += "; " + count(duplicateCount, "duplicate", "duplicates") }
         if staleCount > 0 { text += "; \(NumberText.readable(staleCount)) stale" }
         if rejectedCount > 0 { text += "; " + count(rejectedCount, "line rejected", "lines rejected") }
-        text += "; the log's anchor is \(try store.logAnchor())"
+        text += "; the log's anchor is \(store.logAnchor)"
         try session.output.write(text + "\n")
     }
 }

@@ -101,7 +101,7 @@ enum ImportCommand {
             })
         try destination.check()
         try store.commit()
-        report.logAnchor = try store.logAnchor()
+        report.logAnchor = store.logAnchor
         return report
     }
 

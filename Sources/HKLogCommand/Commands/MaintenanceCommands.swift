@@ -139,7 +139,7 @@ enum BackupCommand {
         session.messages.endProgress()
         let copy = try Store.open(at: directory, access: .read)
         try session.print(
-            Outcome(store: directory, logAnchor: try copy.logAnchor()),
+            Outcome(store: directory, logAnchor: copy.logAnchor),
             columns: [
                 Column("store", heading: "copy") { .text($0.store) },
                 Column("logAnchor", heading: "log anchor") { .anchor($0.logAnchor) },

@@ -33,7 +33,7 @@ struct Session {
         let store = try Store.open(at: storePath, access: access, sync: sync)
         tellWarnings(of: store)
         messages.detail(
-            "store \(store.path), log anchor \(try store.logAnchor()), days of \(store.settings.timeZone)")
+            "store \(store.path), log anchor \(store.logAnchor), days of \(store.settings.timeZone)")
         return store
     }
 
