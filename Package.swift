@@ -40,7 +40,7 @@ let package = Package(
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogBenchmarks",
-            dependencies: ["HKLogFormat", "HKLog", "HKLogJSONLines", "HKLogAppleHealth"],
+            dependencies: ["HKLogFormat", "HKLog", "HKLogJSONLines", "HKLogAppleHealth", "HKLogTestSupport"],
             path: "Benchmarks/HKLogBenchmarks", swiftSettings: swiftSettings),
         .target(
             name: "HKLogTestSupport", dependencies: ["HKLogFormat", "HKLog"],

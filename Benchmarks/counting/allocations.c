@@ -1,0 +1,42 @@
+// Counts calls of malloc and its kin. Loaded ahead of a program (LD_PRELOAD), which asks for the count by name.
+#define _GNU_SOURCE
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+static atomic_uint_fast64_t count;
+
+uint64_t hklog_allocation_count(void) { return atomic_load_explicit(&count, memory_order_relaxed); }
+
+static void note(void) { atomic_fetch_add_explicit(&count, 1, memory_order_relaxed); }
+
+void *malloc(size_t size) {
+    note();
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t items, size_t size) {
+    note();
+    return __libc_calloc(items, size);
+}
+
+void *realloc(void *old, size_t size) {
+    note();
+    return __libc_realloc(old, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size) {
+    note();
+    return __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **result, size_t alignment, size_t size) {
+    note();
+    *result = __libc_memalign(alignment, size);
+    return *result ? 0 : 12;
+}
