@@ -4,44 +4,50 @@ package import HKLogFormat
 package struct FrameAccumulator {
     package private(set) var content = FrameContent()
     private var shapeIDs: [[UInt8]: UInt32] = [:]
+    private var groups: [[UInt8]: UInt32] = [:]
 
     package init() {}
 
-    /// Adds one batch of a decoded frame with those of its rows (numbers in the frame) that are to be kept.
+    /// Adds one batch of a frame, with the deletions and rows of these ranges.
     package mutating func add(
-        _ entry: BatchEntry, of frame: borrowing FrameContent, rows: [Int], deletions: Range<Int>
+        _ entry: BatchEntry, of frame: borrowing FrameContent, rows: Range<Int>, deletions: Range<Int>
     ) {
-        var entry = entry
-        entry.addedCount = rows.count
         content.batches.append(entry)
         content.deletions.append(contentsOf: frame.deletions[deletions])
-        for row in rows { add(row, of: frame.rows) }
+        let before = content.rows.count
+        content.rows.uuids.append(contentsOf: frame.rows.uuids[rows])
+        content.rows.starts.append(contentsOf: frame.rows.starts[rows])
+        content.rows.durations.append(contentsOf: frame.rows.durations[rows])
+        content.rows.values.append(contentsOf: frame.rows.values[rows])
+        content.rows.flags.append(contentsOf: frame.rows.flags[rows])
+        var map = [UInt32](repeating: .max, count: frame.rows.shapes.count)
+        for row in rows {
+            let local = Int(frame.rows.shapeIDs[row])
+            if map[local] == .max { map[local] = shapeID(of: frame.rows.shapes[local]) }
+            content.rows.shapeIDs.append(map[local])
+        }
+        if frame.rows.extraIDs.isEmpty && content.rows.extraIDs.isEmpty { return }
+        while content.rows.extraIDs.count < before { content.rows.extraIDs.append(0) }
+        guard !frame.rows.extraIDs.isEmpty else {
+            content.rows.extraIDs.append(contentsOf: repeatElement(0, count: rows.count))
+            return
+        }
+        var extras = [UInt32](repeating: 0, count: frame.rows.extras.count)
+        for row in rows {
+            let extra = Int(frame.rows.extraIDs[row])
+            if extra != 0 && extras[extra - 1] == 0 { extras[extra - 1] = copyExtra(frame.rows, extra - 1) }
+            content.rows.extraIDs.append(extra == 0 ? 0 : extras[extra - 1])
+        }
     }
 
-    private mutating func add(_ row: Int, of rows: borrowing RowColumns) {
-        let shape = rows.shapes[Int(rows.shapeIDs[row])]
-        let id: UInt32
-        if let known = shapeIDs[shape.label] {
-            id = known
-        } else {
-            id = UInt32(content.rows.shapes.count)
-            shapeIDs[shape.label] = id
-            var own = shape
-            own.group = group(of: shape)
-            content.rows.shapes.append(own)
-        }
-        content.rows.uuids.append(rows.uuids[row])
-        content.rows.starts.append(rows.starts[row])
-        content.rows.durations.append(rows.durations[row])
-        content.rows.values.append(rows.values[row])
-        content.rows.shapeIDs.append(id)
-        content.rows.flags.append(rows.flags[row])
-        let extra = rows.extraIDs.isEmpty ? 0 : rows.extraIDs[row]
-        if extra != 0 && content.rows.extraIDs.isEmpty {
-            content.rows.extraIDs = [UInt32](repeating: 0, count: content.rows.uuids.count - 1)
-        }
-        guard extra != 0 || !content.rows.extraIDs.isEmpty else { return }
-        content.rows.extraIDs.append(extra == 0 ? 0 : copyExtra(rows, Int(extra) - 1))
+    private mutating func shapeID(of shape: RowShape) -> UInt32 {
+        if let known = shapeIDs[shape.label] { return known }
+        let id = UInt32(content.rows.shapes.count)
+        shapeIDs[shape.label] = id
+        var own = shape
+        own.group = group(of: shape)
+        content.rows.shapes.append(own)
+        return id
     }
 
     private mutating func copyExtra(_ rows: borrowing RowColumns, _ index: Int) -> UInt32 {
@@ -55,14 +61,20 @@ package struct FrameAccumulator {
     }
 
     /// Rows of one type and kind of value go into one run. Decoded shapes do not say their group.
-    private func group(of shape: RowShape) -> UInt32 {
-        let type = SampleShape(label: shape.label)?.type
-        for (index, other) in content.rows.shapes.enumerated() {
-            if other.valueKind == shape.valueKind, SampleShape(label: other.label)?.type == type {
-                return content.rows.shapes[index].group
-            }
-        }
-        return UInt32(content.rows.shapes.count)
+    private mutating func group(of shape: RowShape) -> UInt32 {
+        let key = [shape.valueKind.rawValue] + Array((SampleShape(label: shape.label)?.type ?? "").utf8)
+        if let known = groups[key] { return known }
+        let group = UInt32(groups.count)
+        groups[key] = group
+        return group
+    }
+
+    /// About how many bytes the content takes in memory.
+    package var byteCount: Int { FrameAccumulator.byteCount(of: content) }
+
+    static func byteCount(of content: borrowing FrameContent) -> Int {
+        content.rows.count * 56 + content.rows.extraBytes.count + content.deletions.count * 24
+            + content.batches.count * 160
     }
 
     /// Whether the frame is large enough: more would make reading a part of it dearer.

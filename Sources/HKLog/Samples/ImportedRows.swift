@@ -42,8 +42,9 @@ package struct ImportedShape: Sendable {
 }
 
 extension Batch {
-    /// Makes a batch of an importer's rows. Shapes that no row uses stay out of it.
+    /// Makes a batch of an importer's rows.
     ///
+    /// Shapes that no row uses stay out of it.
     /// Rows that follow one another and share their bytes share one extra; others are not compared, because
     /// nearly every row of an export has a creation date of its own.
     package init(stream: String, importing imported: [ImportedRow], shapes: [ImportedShape], bytes: [UInt8]) {
@@ -94,7 +95,10 @@ extension Batch {
                         count: 0, byteOffset: columns.extraBytes.count,
                         metadataByteCount: Int(row.metadataByteCount),
                         payloadByteCount: Int(row.payloadByteCount)))
-                columns.extraBytes.append(contentsOf: bytes[row.byteOffset..<row.byteOffset + byteCount])
+                unsafe bytes.withUnsafeBufferPointer { all in
+                    let text = unsafe all[row.byteOffset..<row.byteOffset + byteCount]
+                    unsafe columns.extraBytes.append(contentsOf: UnsafeBufferPointer(rebasing: text))
+                }
                 lastOffset = row.byteOffset
                 lastCounts = counts
             }

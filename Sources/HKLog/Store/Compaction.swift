@@ -50,9 +50,15 @@ struct Compaction: LogTransform {
             if kept.count < rows.count {
                 rowsRemoved += UInt64(rows.count - kept.count)
                 entry.flags |= BatchFlags.isThinned
+                entry.addedCount = kept.count
+                var thinned = FrameContent()
+                thinned.rows = content.rows.picking(kept)
+                thinned.deletions = Array(content.deletions[deletions])
+                pending.add(entry, of: thinned, rows: 0..<kept.count, deletions: 0..<deletions.count)
+            } else {
+                pending.add(entry, of: content, rows: rows, deletions: deletions)
             }
             batchNumber += 1
-            pending.add(entry, of: content, rows: kept, deletions: deletions)
             if pending.isFull { try flush(into: &output) }
         }
     }

@@ -1,8 +1,9 @@
 internal import HKLogFormat
 
 extension Store {
-    /// The digest after the log's frames were applied to fresh views in some order: for tests of what order and
-    /// repeats may not change. `order` is given how many frames there are and names them from 0.
+    /// The digest after the log's frames were applied to fresh views in some order, repeats and all.
+    ///
+    /// For tests of what repeats may not change. `order` is given how many frames there are and names them from 0.
     package func digest(applying order: (Int) -> [Int]) throws(HKLogError) -> String {
         try withCore { core throws(HKLogError) in
             try core.commit()

@@ -104,9 +104,7 @@ public final class Store: Sendable {
     package var calendar: LocalCalendar { read { $0.calendar } }
 
     /// How many batches stand in the log, as far as it can be read.
-    public func logAnchor() throws(HKLogError) -> UInt64 {
-        try withCore { core throws(HKLogError) in try core.views().anchor }
-    }
+    public var logAnchor: UInt64 { read { (try? $0.views().anchor) ?? 0 } }
 
     // MARK: Writing
 
@@ -118,7 +116,7 @@ public final class Store: Sendable {
     public func append(_ batch: Batch) throws(HKLogError) -> AppendResult {
         let result = try withCore { core throws(HKLogError) in
             let result = try core.enqueue(batch, syncing: core.sync == .batch)
-            if core.sync == .group { try core.commit() }
+            try core.commit()
             return result
         }
         if !result.duplicate && !result.stale { try notify() }
@@ -134,7 +132,8 @@ public final class Store: Sendable {
     /// Whether the group of enqueued batches has reached 100 batches, 8 MiB or 10 ms.
     public var groupIsDue: Bool { read { $0.groupIsDue } }
 
-    /// Puts what was enqueued on stable storage (with the policy `none`: leaves it to the system).
+    /// Puts what was enqueued on stable storage. Under the policies `batch` and `none` there is nothing to do: what
+    /// `enqueue` took was written at once, under `none` without a sync.
     public func commit() throws(HKLogError) {
         try withCore { core throws(HKLogError) in try core.commit() }
         try notify()
@@ -187,6 +186,8 @@ public final class Store: Sendable {
     /// Where a checkpoint turns out to be damaged, the views are rebuilt from the log and the body runs again.
     func withViews<Result>(_ body: (Views) throws(HKLogError) -> Result) throws(HKLogError) -> Result {
         try withCore { core throws(HKLogError) in
+            // What is not acknowledged yet is not shown either.
+            try core.commit()
             for _ in 0..<2 {
                 let views = try core.views()
                 views.flush()

@@ -21,8 +21,8 @@ final class StoreCore {
 
     private var encoder = FrameEncoder()
     private var frameBytes: [UInt8] = []
-    private var groupBatches = 0
-    private var groupBytes = 0
+    /// Batches that are decided and applied, and wait to be written together.
+    private var group = FrameAccumulator()
     private var groupStart: UInt64 = 0
     private var notice: ChangeNotice?
     /// Whether anybody takes notices: they are not made for nobody.
@@ -232,7 +232,7 @@ final class StoreCore {
         try write(&content, views: views, syncing: syncing)
         var counts = Views.Counts()
         views.apply(content, counts: &counts)
-        if let writer { views.logPosition = writer.position }
+        if let writer, group.isEmpty { views.logPosition = writer.position }
         if isWatched() { note(content, views) }
         if views.isDamaged { try rebuildViews() }
         return AppendResult(
@@ -248,9 +248,27 @@ final class StoreCore {
             throw .system(error, "get random bits", path: files.store)
         }
         guard let writer else { return }
-        guard writer.nextAnchor == views.anchor else {
+        let waiting = UInt64(group.content.batches.count)
+        guard writer.nextAnchor + waiting == views.anchor else {
             throw HKLogError(.internalFault, "the views stand at \(views.anchor), the log at \(writer.nextAnchor)")
         }
+        if sync != .none && !syncing {
+            // One frame for the whole group: of several frames that are not synced yet, a loss of power could take
+            // an earlier one and leave a later one.
+            // A large batch goes alone, so that what is too large for a frame fails by itself.
+            guard FrameAccumulator.byteCount(of: content) < 4 << 20 else {
+                try commit()
+                return try write(content, to: writer, syncing: true)
+            }
+            if group.isEmpty { groupStart = Platform.monotonicNanoseconds }
+            group.add(
+                content.batches[0], of: content, rows: 0..<content.rows.count, deletions: 0..<content.deletions.count)
+        } else {
+            try write(content, to: writer, syncing: syncing)
+        }
+    }
+
+    private func write(_ content: FrameContent, to writer: LogWriter, syncing: Bool) throws(HKLogError) {
         frameBytes.removeAll(keepingCapacity: true)
         do {
             try encoder.encode(
@@ -261,11 +279,6 @@ final class StoreCore {
         }
         let frame = frameBytes
         _ = try writer.append(frame.span, syncing: syncing)
-        if !syncing {
-            if groupBatches == 0 { groupStart = Platform.monotonicNanoseconds }
-            groupBatches += 1
-            groupBytes += frameBytes.count
-        }
     }
 
     /// What the library checks of any batch, wherever it comes from.
@@ -348,15 +361,26 @@ final class StoreCore {
 
     /// A group ends after 100 batches, 8 MiB or 10 ms, whichever is first.
     var groupIsDue: Bool {
-        groupBatches >= 100 || groupBytes >= 8 << 20
-            || groupBatches > 0 && Platform.monotonicNanoseconds &- groupStart >= 10_000_000
+        !group.isEmpty
+            && (group.content.batches.count >= 100 || group.byteCount >= 8 << 20
+                || Platform.monotonicNanoseconds &- groupStart >= 10_000_000)
     }
 
+    /// Writes the group as one frame and syncs it. When that fails nothing of it is in the log, and the views are
+    /// loaded again without it.
     func commit() throws(HKLogError) {
-        guard groupBatches > 0 else { return }
-        groupBatches = 0
-        groupBytes = 0
-        if sync != .none { try requireWriter().synchronize() }
+        guard !group.isEmpty else { return }
+        let content = group.content
+        group.removeAll()
+        do throws(HKLogError) {
+            let writer = try requireWriter()
+            try write(content, to: writer, syncing: true)
+            loaded?.logPosition = writer.position
+        } catch {
+            loaded = nil
+            notice = nil
+            throw error
+        }
     }
 
     // MARK: Checkpoints
@@ -376,6 +400,7 @@ final class StoreCore {
 
     func checkpoint(whole: Bool, required: Bool) throws(HKLogError) {
         guard !isDryRun else { return }
+        try commit()
         let views = try views()
         if let damage { throw damage }
         guard whole || views.table.count > 0 || views.batches.count > 0 else { return }

@@ -191,6 +191,19 @@ extension FrameContent {
 }
 
 extension RowColumns {
+    /// The rows of some numbers, with all shapes and extras.
+    func picking(_ rows: [Int]) -> RowColumns {
+        var part = self
+        part.uuids = rows.map { uuids[$0] }
+        part.starts = rows.map { starts[$0] }
+        part.durations = rows.map { durations[$0] }
+        part.values = rows.map { values[$0] }
+        part.shapeIDs = rows.map { shapeIDs[$0] }
+        part.flags = rows.map { flags[$0] }
+        part.extraIDs = extraIDs.isEmpty ? [] : rows.map { extraIDs[$0] }
+        return part
+    }
+
     /// A part of the rows, with all shapes and extras.
     func slice(_ range: Range<Int>) -> RowColumns {
         if range == 0..<count { return self }

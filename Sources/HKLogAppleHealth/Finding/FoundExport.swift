@@ -47,7 +47,8 @@ final class FoundExport {
         case .other(let what):
             throw HKLogError(
                 .invalidData,
-                "\(path): no Apple Health export: \(what); give export.zip, the XML in it, or the unpacked folder")
+                "\(path): no Apple Health export: \(what); give export.zip, the XML in it, or the unpacked folder"
+            )
         }
     }
 
@@ -71,16 +72,7 @@ final class FoundExport {
         var head = [UInt8](repeating: 0, count: 4)
         var count = 0
         while count < 4 {
-            var failure: HKLogError?
-            let read = unsafe head.withUnsafeMutableBytes { bytes in
-                do throws(HKLogError) {
-                    return try unsafe source.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[count...]))
-                } catch {
-                    failure = error
-                    return 0
-                }
-            }
-            if let failure { throw failure }
+            let read = try readBytes(from: source, into: &head, at: count)
             if read == 0 { break }
             count += read
         }
@@ -106,7 +98,8 @@ final class FoundExport {
         case .empty: return .other(source.fault.map { "it cannot be unpacked (\($0))" } ?? "it is empty")
         case .utf16: return .other("it is UTF-16; an export is UTF-8: save it as UTF-8")
         case .noElement:
-            return .other(source.fault.map { "it cannot be unpacked (\($0))" } ?? "it is no XML with an element")
+            return .other(
+                source.fault.map { "it cannot be unpacked (\($0))" } ?? "it is no XML with an element")
         }
     }
 
@@ -152,7 +145,8 @@ final class FoundExport {
         guard found.count < 2 else {
             throw HKLogError(
                 .invalidData,
-                "\(path): \(found.count) exports in one zip (\(listing(found.map(\.name)))); import them one by one")
+                "\(path): \(found.count) exports in one zip (\(listing(found.map(\.name)))); import them one by one"
+            )
         }
         guard let document = found.first else {
             if !encrypted.isEmpty {
@@ -221,7 +215,8 @@ final class FoundExport {
         guard let document = found.first else {
             throw HKLogError(
                 .invalidData,
-                "\(path): no Apple Health export in the folder; found \(listing(files.map { Array($0.utf8) }))")
+                "\(path): no Apple Health export in the folder; found \(listing(files.map { Array($0.utf8) }))"
+            )
         }
         let folder = folder(of: Array(document.utf8))
         let beside = files.filter { $0 != document && $0.utf8.starts(with: folder) }
@@ -245,7 +240,8 @@ final class FoundExport {
                 files.append(path)
                 guard files.count <= fileCountLimit else {
                     throw HKLogError(
-                        .invalidData, "\(root): more than \(fileCountLimit) files; give the export's own folder")
+                        .invalidData,
+                        "\(root): more than \(fileCountLimit) files; give the export's own folder")
                 }
             case .folder:
                 // Links to folders may lead in circles.
@@ -283,16 +279,7 @@ final class FoundExport {
         var all: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            var failure: HKLogError?
-            let count = unsafe chunk.withUnsafeMutableBytes { bytes in
-                do throws(HKLogError) {
-                    return try unsafe source.read(into: bytes)
-                } catch {
-                    failure = error
-                    return 0
-                }
-            }
-            if let failure { throw failure }
+            let count = try readBytes(from: source, into: &chunk, at: 0)
             if count == 0 { return source.fault == nil ? all : nil }
             guard all.count + count <= sideFileByteCountLimit else { return nil }
             all.append(contentsOf: chunk[..<count])

@@ -1,198 +1,115 @@
 internal import HKLog
 
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
-
 /// Reads a source on a thread of its own, a few chunks ahead, so that unpacking and reading share two cores.
 final class ReadAhead: ByteSource {
     private let shared: Shared
-    private var thread: pthread_t
+    private let thread: WorkerThread
     /// The chunk that is being handed out.
-    private var current: Shared.Chunk?
+    private var current: [UInt8] = []
     private var position = 0
 
-    /// What the two threads share, under one lock.
+    /// What the two threads share.
     ///
-    /// Sound to send: everything that changes is touched under the lock alone, but `source`, which only the
-    /// reading thread uses, and a chunk's bytes, which one thread at a time owns.
-    @safe
-    fileprivate final class Shared: @unchecked Sendable {
+    /// Sound to send: what changes is touched inside of `monitor.change` alone, but `source`, which only the reading
+    /// thread uses.
+    private final class Shared: @unchecked Sendable {
         static let chunkByteCount = 1 << 20
-        static let chunkLimit = 4
+        static let chunkLimit = 3
 
-        @safe
-        struct Chunk {
-            var bytes: UnsafeMutableRawBufferPointer
-            var count: Int
-        }
-
+        let monitor = Monitor()
         let source: any ByteSource
-        var full: [Chunk] = []
-        var empty: [Chunk] = []
+        var full: [[UInt8]] = []
+        var empty: [[UInt8]] = []
         var isFinished = false
         var isCancelled = false
         var error: HKLogError?
         var fault: String?
-        private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-        private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
         init(source: any ByteSource) {
             self.source = source
-            unsafe pthread_mutex_init(lock, nil)
-            unsafe pthread_cond_init(changed, nil)
-            for _ in 0..<Shared.chunkLimit {
-                unsafe empty.append(
-                    Chunk(
-                        bytes: .allocate(byteCount: Shared.chunkByteCount, alignment: 64), count: 0))
-            }
-        }
-
-        deinit {
-            for chunk in full + empty { unsafe chunk.bytes.deallocate() }
-            unsafe pthread_mutex_destroy(lock)
-            unsafe pthread_cond_destroy(changed)
-            unsafe lock.deallocate()
-            unsafe changed.deallocate()
-        }
-
-        func withLock<Result>(_ body: () -> Result) -> Result {
-            unsafe pthread_mutex_lock(lock)
-            defer { unsafe pthread_mutex_unlock(lock) }
-            return body()
-        }
-
-        /// Inside of `withLock` only.
-        func wait() {
-            unsafe pthread_cond_wait(changed, lock)
-        }
-
-        func signal() {
-            unsafe pthread_cond_broadcast(changed)
         }
 
         /// The reading thread: fills chunks until the source ends.
         func run() {
             while true {
-                let chunk: Chunk? = withLock {
-                    while empty.isEmpty && !isCancelled { wait() }
-                    return isCancelled ? nil : empty.removeLast()
+                let chunk: [UInt8]? = monitor.change {
+                    while full.count >= Shared.chunkLimit && !isCancelled { monitor.wait() }
+                    if isCancelled { return nil }
+                    return empty.popLast() ?? []
                 }
-                guard var chunk = chunk else { break }
-                chunk.count = 0
-                var isAtEnd = false
+                guard var chunk else { return }
                 var failure: HKLogError?
-                do throws(HKLogError) {
-                    while unsafe chunk.count < chunk.bytes.count {
-                        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: chunk.bytes[chunk.count...])
-                        let count = try unsafe source.read(into: rest)
-                        if count == 0 {
-                            isAtEnd = true
-                            break
-                        }
-                        chunk.count += count
-                    }
-                } catch {
-                    failure = error
-                }
+                let isAtEnd = fill(&chunk, &failure)
                 let filled = chunk
-                withLock {
-                    full.append(filled)
+                monitor.change {
+                    if !filled.isEmpty { full.append(filled) }
                     error = failure
                     fault = source.fault
-                    if isAtEnd || failure != nil { isFinished = true }
-                    signal()
+                    isFinished = isAtEnd
                 }
-                if isAtEnd || failure != nil { return }
+                if isAtEnd { return }
             }
-            withLock {
-                isFinished = true
-                signal()
+        }
+
+        /// Fills a chunk; `true` when the source has ended or failed.
+        private func fill(_ chunk: inout [UInt8], _ failure: inout HKLogError?) -> Bool {
+            if chunk.count < Shared.chunkByteCount {
+                chunk = [UInt8](repeating: 0, count: Shared.chunkByteCount)
             }
+            var count = 0
+            var isAtEnd = false
+            while count < chunk.count && !isAtEnd {
+                do throws(HKLogError) {
+                    let read = try readBytes(from: source, into: &chunk, at: count)
+                    count += read
+                    isAtEnd = read == 0
+                } catch {
+                    failure = error
+                    isAtEnd = true
+                }
+            }
+            if count < chunk.count { chunk.removeLast(chunk.count - count) }
+            return isAtEnd
         }
     }
 
     /// Starts reading.
     init(_ source: any ByteSource) throws(HKLogError) {
-        shared = Shared(source: source)
-        let context = unsafe Unmanaged.passRetained(shared).toOpaque()
-        #if canImport(Darwin)
-            var started: pthread_t?
-        #else
-            var started = pthread_t()
-        #endif
-        let status = unsafe pthread_create(
-            &started, nil,
-            { context in
-                #if canImport(Darwin)
-                    let given: UnsafeMutableRawPointer? = context
-                #else
-                    let given = unsafe context
-                #endif
-                if let given = unsafe given {
-                    unsafe Unmanaged<Shared>.fromOpaque(given).takeRetainedValue().run()
-                }
-                return nil
-            }, context)
-        #if canImport(Darwin)
-            guard status == 0, let started else {
-                unsafe Unmanaged<Shared>.fromOpaque(context).release()
-                throw HKLogError(.inputOutput, "no thread for unpacking could be started")
-            }
-            thread = started
-        #else
-            guard status == 0 else {
-                unsafe Unmanaged<Shared>.fromOpaque(context).release()
-                throw HKLogError(.inputOutput, "no thread for unpacking could be started")
-            }
-            thread = started
-        #endif
+        let shared = Shared(source: source)
+        self.shared = shared
+        thread = try WorkerThread { shared.run() }
     }
 
     deinit {
-        shared.withLock {
-            shared.isCancelled = true
-            shared.signal()
-        }
-        _ = pthread_join(thread, nil)
-        if let current = current { unsafe current.bytes.deallocate() }
+        shared.monitor.change { shared.isCancelled = true }
+        thread.join()
     }
 
-    var fault: String? { shared.withLock { shared.fault } }
+    var fault: String? { shared.monitor.change { shared.fault } }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(HKLogError) -> Int {
-        while true {
-            if let chunk = current {
-                if position < chunk.count {
-                    let count = min(buffer.count, chunk.count - position)
-                    unsafe buffer.copyMemory(
-                        from: UnsafeRawBufferPointer(rebasing: chunk.bytes[position..<position + count]))
-                    position += count
-                    return count
-                }
-                current = nil
-                shared.withLock {
-                    shared.empty.append(chunk)
-                    shared.signal()
-                }
+        if position == current.count {
+            let used = current
+            current = []
+            let next: [UInt8]? = shared.monitor.change {
+                if !used.isEmpty { shared.empty.append(used) }
+                while shared.full.isEmpty && !shared.isFinished { shared.monitor.wait() }
+                return shared.full.isEmpty ? nil : shared.full.removeFirst()
             }
-            var failure: HKLogError?
-            let next: Shared.Chunk? = shared.withLock {
-                while shared.full.isEmpty && !shared.isFinished { shared.wait() }
-                if shared.full.isEmpty {
-                    failure = shared.error
-                    return nil
-                }
-                return shared.full.removeFirst()
+            guard let next else {
+                if let error = shared.monitor.change({ shared.error }) { throw error }
+                return 0
             }
-            if let failure { throw failure }
-            guard let next = next else { return 0 }
             current = next
             position = 0
         }
+        let count = min(buffer.count, current.count - position)
+        unsafe current.withUnsafeBytes { bytes in
+            // Sound: `count` is no more than what either side has left.
+            unsafe buffer.copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: bytes[position..<position + count]))
+        }
+        position += count
+        return count
     }
 }

@@ -1,7 +1,9 @@
 private import CZip
 internal import HKLog
 
-/// A zip that is read entry by entry; the only place that knows libzip. Nothing is unpacked to disk.
+/// A zip that is read entry by entry; the only place that knows libzip.
+///
+/// Nothing is unpacked to disk.
 @safe
 final class ZipArchive {
     let path: String
@@ -27,7 +29,8 @@ final class ZipArchive {
             let reason = unsafe String(cString: zip_error_strerror(&error))
             throw HKLogError(
                 .invalidData,
-                "\(path): the zip cannot be read (\(reason)); it may be cut or damaged: export or copy it again")
+                "\(path): the zip cannot be read (\(reason)); it may be cut or damaged: export or copy it again"
+            )
         }
         unsafe self.handle = handle
     }
@@ -71,7 +74,7 @@ final class ZipArchive {
     }
 }
 
-/// The unpacked bytes of an entry. libzip checks the checksum at the end.
+/// The unpacked bytes of an entry; libzip checks the checksum at the end.
 @safe
 final class ZipEntrySource: ByteSource {
     private let archive: ZipArchive

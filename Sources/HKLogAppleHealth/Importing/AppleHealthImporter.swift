@@ -8,8 +8,9 @@ public struct AppleHealthImporter: Sendable {
     /// The stream that exports go to unless another one is named.
     public static let defaultStream = "apple-health-export"
 
-    /// The stream to import into. Another name than the default one gives other uuids, so that two persons' exports
-    /// do not meet in one store.
+    /// The stream to import into.
+    ///
+    /// Another name than the default one gives other uuids, so that two persons' exports do not meet in one store.
     public var stream = AppleHealthImporter.defaultStream
     /// Keep samples that the export no longer lists.
     public var keepMissing = false
@@ -40,12 +41,15 @@ public struct AppleHealthImporter: Sendable {
     private static let batchCountLimit = 4096
 
     /// Types of samples that come from files beside the document.
-    private static let sideFileTypes = ["HKWorkoutRouteTypeIdentifier", "HKDataTypeIdentifierElectrocardiogram"]
+    private static let sideFileTypes = [
+        "HKWorkoutRouteTypeIdentifier", "HKDataTypeIdentifierElectrocardiogram",
+    ]
 
     /// Imports the export at a path.
     ///
     /// - Parameters:
     ///   - path: A zip, the XML file in it, or the unpacked folder.
+    ///   - destination: The stream's cells and its log.
     ///   - rules: The store's time zone: an activity summary starts at its midnight.
     ///   - progress: Called after each few thousand samples; may throw to stop.
     /// - Returns: What was done. A document that is not whole is imported as far as it goes, without deletions, and
@@ -83,7 +87,7 @@ public struct AppleHealthImporter: Sendable {
         let blocks = try BlockStream(export, settings)
         var tally = ImportTally()
         while let block = try blocks.next() {
-            tally.extend(with: block.shapes)
+            tally.extend(with: block)
             tally.skipped += block.skipped
             for row in block.rows { tally.count(row.shape, .added) }
             if !block.rows.isEmpty {
@@ -93,9 +97,10 @@ public struct AppleHealthImporter: Sendable {
             }
             try progress(
                 Progress(
-                    bytesRead: block.byteOffset, byteCount: export.byteCount, records: tally.records, pass: 1))
+                    bytesRead: block.byteOffset, byteCount: export.byteCount, records: tally.records, pass: 1)
+            )
         }
-        return report(tally, try blocks.finish(), export, destination, rules)
+        return report(tally, blocks.finish(), export, destination, rules)
     }
 
     // MARK: - A later import
@@ -111,7 +116,7 @@ public struct AppleHealthImporter: Sendable {
         var blocks = try BlockStream(export, settings)
         var states: [ImportedCell] = []
         while let block = try blocks.next() {
-            tally.extend(with: block.shapes)
+            tally.extend(with: block)
             tally.skipped += block.skipped
             destination.find(block.rows.map(\.uuid), into: &states)
             for (row, state) in zip(block.rows, states) {
@@ -124,14 +129,19 @@ public struct AppleHealthImporter: Sendable {
                 case .live(let stored):
                     seen.insert(stored)
                     let result = comparison.compare(row, block, with: stored, in: destination)
-                    if case .same = result { tally.count(row.shape, .same) } else { tally.count(row.shape, .changed) }
+                    if case .same = result {
+                        tally.count(row.shape, .same)
+                    } else {
+                        tally.count(row.shape, .changed)
+                    }
                 }
             }
             try progress(
                 Progress(
-                    bytesRead: block.byteOffset, byteCount: export.byteCount, records: tally.records, pass: 1))
+                    bytesRead: block.byteOffset, byteCount: export.byteCount, records: tally.records, pass: 1)
+            )
         }
-        var ending = try blocks.finish()
+        var ending = blocks.finish()
         let missing = missing(in: destination, but: seen, export)
         if keepMissing || !ending.isComplete {
             tally.keptMissing = missing.count
@@ -146,9 +156,10 @@ public struct AppleHealthImporter: Sendable {
                 of: blocks, opensEpoch: opensEpoch, to: &destination, comparison: &comparison, export: export,
                 progress: progress)
             let isStillComplete = ending.isComplete
-            ending = try blocks.finish()
+            ending = blocks.finish()
             guard ending.isComplete == isStillComplete else {
-                throw HKLogError(.invalidData, "\(export.name): it changed while it was read; import it again")
+                throw HKLogError(
+                    .invalidData, "\(export.name): it changed while it was read; import it again")
             }
             tally.wroteAnything = true
         }
@@ -208,6 +219,10 @@ public struct AppleHealthImporter: Sendable {
             try destination.append(batch)
         }
         while let block = try blocks.next() {
+            if block.generation != pending.generation {
+                try flush()
+                pending.generation = block.generation
+            }
             pending.shapes = block.shapes
             destination.find(block.rows.map(\.uuid), into: &states)
             for (row, state) in zip(block.rows, states) {

@@ -12,25 +12,83 @@ struct ReaderEnding: Sendable {
     var problems: [ImportReport.Problem] = []
 }
 
-/// The samples of one pass over an export.
+/// The samples of one pass over an export, read on a thread of its own: while one block is appended, the next one
+/// is read.
 final class BlockStream {
-    private var reader: ExportReader
-    private let source: any ByteSource
+    private let shared: Shared
+    private let thread: WorkerThread
+
+    /// What the two threads share.
+    ///
+    /// Sound to send: what changes is touched inside of `monitor.change` alone, but `reader` and `source`, which only
+    /// the reading thread uses once it has been started.
+    private final class Shared: @unchecked Sendable {
+        static let blockLimit = 2
+
+        let monitor = Monitor()
+        let source: any ByteSource
+        var reader: ExportReader
+        var blocks: [RowBlock] = []
+        var ending: ReaderEnding?
+        var error: HKLogError?
+        var isCancelled = false
+
+        init(source: any ByteSource, reader: consuming ExportReader) {
+            self.source = source
+            self.reader = reader
+        }
+
+        /// The reading thread.
+        func run() {
+            do throws(HKLogError) {
+                while let block = try reader.nextBlock() {
+                    let goesOn = monitor.change {
+                        while blocks.count >= Shared.blockLimit && !isCancelled { monitor.wait() }
+                        if !isCancelled { blocks.append(block) }
+                        return !isCancelled
+                    }
+                    if !goesOn { return }
+                }
+                let ending = reader.ending(fault: source.fault)
+                monitor.change { self.ending = ending }
+            } catch {
+                monitor.change { self.error = error }
+            }
+        }
+    }
 
     init(_ export: FoundExport, _ settings: ExportReader.Settings) throws(HKLogError) {
-        source = try export.open()
+        let source = try export.open()
         var scanner = ExportScanner(source: source, problems: ProblemLog())
         guard try scanner.readProlog() == .root, scanner.name.equals("HealthData") else {
             throw HKLogError(.invalidData, "\(export.name): it changed while it was read; import it again")
         }
-        reader = ExportReader(scanner: scanner, settings: settings, sideFiles: export.sideFiles)
+        let shared = Shared(
+            source: source,
+            reader: ExportReader(scanner: scanner, settings: settings, sideFiles: export.sideFiles))
+        self.shared = shared
+        thread = try WorkerThread { shared.run() }
     }
 
+    deinit {
+        shared.monitor.change { shared.isCancelled = true }
+        thread.join()
+    }
+
+    /// The next samples; `nil` at the end.
     func next() throws(HKLogError) -> RowBlock? {
-        try reader.nextBlock()
+        let block: RowBlock? = shared.monitor.change {
+            while shared.blocks.isEmpty && shared.ending == nil && shared.error == nil {
+                shared.monitor.wait()
+            }
+            return shared.blocks.isEmpty ? nil : shared.blocks.removeFirst()
+        }
+        if block == nil, let error = shared.monitor.change({ shared.error }) { throw error }
+        return block
     }
 
-    func finish() throws(HKLogError) -> ReaderEnding {
-        reader.ending(fault: source.fault)
+    /// What is known of the whole document, after `next` has given `nil`.
+    func finish() -> ReaderEnding {
+        shared.monitor.change { shared.ending } ?? ReaderEnding()
     }
 }

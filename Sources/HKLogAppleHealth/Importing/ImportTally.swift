@@ -10,6 +10,7 @@ struct ImportTally {
     private var indices: [String: Int] = [:]
     /// The index into `counts` of each shape.
     private var typeOfShape: [Int] = []
+    private var generation = 0
     var skipped = 0
     var keptMissing = 0
     var wroteAnything = false
@@ -27,7 +28,12 @@ struct ImportTally {
     }
 
     /// Gets to know the shapes that are new.
-    mutating func extend(with shapes: [ImportedShape]) {
+    mutating func extend(with block: RowBlock) {
+        if block.generation != generation {
+            typeOfShape = []
+            generation = block.generation
+        }
+        let shapes = block.shapes
         while typeOfShape.count < shapes.count {
             typeOfShape.append(index(of: shapes[typeOfShape.count].shape.type))
         }

@@ -11,7 +11,7 @@ struct OrdinalTable {
     private var usedCount = 0
     private let seed: UInt64
     private var hasChildren = false
-    /// The same for ordinals above 0, of which there are few. Content and the two marks.
+    /// The same for ordinals above 0, of which there are few: content and the two marks.
     private var further: [Identity: UInt64] = [:]
 
     private struct Identity: Hashable {

@@ -7,6 +7,8 @@ struct RowBlock: Sendable {
     var bytes: [UInt8] = []
     /// All shapes so far; the rows' numbers are indices.
     var shapes: [ImportedShape] = []
+    /// Which table of shapes: numbers of another generation mean other shapes.
+    var generation = 0
     /// How many elements could not become samples since the last block.
     var skipped = 0
     /// How far the document has been read.

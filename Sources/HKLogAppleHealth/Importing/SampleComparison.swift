@@ -26,6 +26,7 @@ struct SampleComparison {
     private var verdicts: [Pair: ShapeVerdict] = [:]
     private var lastPair = Pair(listed: .max, stored: -1)
     private var lastVerdict = ShapeVerdict.changed
+    private var generation = 0
     /// Whether the input can hold files beside the document.
     let holdsSideFiles: Bool
 
@@ -44,6 +45,11 @@ struct SampleComparison {
         _ row: ImportedRow, _ block: RowBlock, with stored: Int, in destination: Destination
     ) -> Result {
         let columns = destination.columns(ofRow: stored)
+        if block.generation != generation {
+            verdicts = [:]
+            lastPair = Pair(listed: .max, stored: -1)
+            generation = block.generation
+        }
         let pair = Pair(listed: row.shape, stored: columns.shape)
         if pair != lastPair {
             let shape = block.shapes[Int(row.shape)].shape
@@ -73,7 +79,8 @@ struct SampleComparison {
         if payload.elementsEqual(texts.payload) { return isChanged ? .changed : .same }
         let listed = value(Array(payload))
         let kept = value(texts.payload)
-        if !holdsSideFiles, isText(Array(block.shapes[Int(row.shape)].shape.type.utf8), "HKLogClinicalRecord") {
+        if !holdsSideFiles, isText(Array(block.shapes[Int(row.shape)].shape.type.utf8), "HKLogClinicalRecord")
+        {
             return compareClinicalRecord(listed, kept, isChanged: isChanged)
         }
         guard let listed, let kept, isClose(listed, kept, in: nil, nil, key: "") else { return .changed }
@@ -101,7 +108,9 @@ struct SampleComparison {
 
     private func verdict(_ listed: SampleShape, _ stored: SampleShape) -> ShapeVerdict {
         let names = (listed.source?.name, stored.source?.name)
-        guard listed.importedValue == stored.importedValue, isSameText(names.0, names.1) else { return .changed }
+        guard listed.importedValue == stored.importedValue, isSameText(names.0, names.1) else {
+            return .changed
+        }
         guard listed.importedValue == .quantity else { return .exact }
         if isSameText(listed.unit, stored.unit) { return .sameUnit }
         guard let listedUnit = unit(listed.unit), let storedUnit = unit(stored.unit),
@@ -131,8 +140,9 @@ struct SampleComparison {
         left == right || abs(left - right) <= 1e-6 * max(abs(left), abs(right))
     }
 
-    /// Whether two payloads are the same but for noise in their quantities. `leftOwner` and `rightOwner` are the
-    /// objects that the values stand in under `key`: their units stand beside.
+    /// Whether two payloads are the same but for noise in their quantities.
+    ///
+    /// `leftOwner` and `rightOwner` are the objects that the values stand in under `key`: their units stand beside.
     private func isClose(
         _ left: JSONValue, _ right: JSONValue, in leftOwner: JSONValue?, _ rightOwner: JSONValue?, key: String
     ) -> Bool {
@@ -160,8 +170,11 @@ struct SampleComparison {
             for (leftMember, rightMember) in zip(leftMembers, rightMembers) {
                 guard isSameText(leftMember.name, rightMember.name) else { return false }
                 // Units differ where the display setting does; the numbers beside them decide.
-                if isUnitKey(leftMember.name), hasConvertibleUnits(leftMember.value, rightMember.value) { continue }
-                guard isClose(leftMember.value, rightMember.value, in: left, right, key: leftMember.name) else {
+                if isUnitKey(leftMember.name), hasConvertibleUnits(leftMember.value, rightMember.value) {
+                    continue
+                }
+                guard isClose(leftMember.value, rightMember.value, in: left, right, key: leftMember.name)
+                else {
                     return false
                 }
             }

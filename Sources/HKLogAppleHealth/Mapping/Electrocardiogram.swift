@@ -96,8 +96,10 @@ struct Electrocardiogram {
     }
 }
 
-/// A number as some language writes it, as a JSON number: a comma or an Arabic separator for the point, a
-/// typographic minus, digits of other scripts. `nil` for anything else.
+/// A number as some language writes it, as a JSON number; `nil` for anything else.
+///
+/// A comma or an Arabic separator stands for the point, a typographic minus for the minus; digits may be of any
+/// script.
 func localizedNumber(_ text: [UInt8]) -> [UInt8]? {
     var bytes: [UInt8] = []
     for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {

@@ -132,7 +132,9 @@ extension ExportElement {
             return ["average", "minimum", "maximum", "sum"].contains { isText(attribute, $0) }
         }
         if isNamed("ActivitySummary") { return !isText(attribute, "dateComponents") }
-        if isNamed("SensitivityPoint") { return hasSuffix(attribute, "Value") || hasSuffix(attribute, "Bound") }
+        if isNamed("SensitivityPoint") {
+            return hasSuffix(attribute, "Value") || hasSuffix(attribute, "Bound")
+        }
         if isNamed("RightEye") || isNamed("LeftEye") { return true }
         if isNamed("InstantaneousBeatsPerMinute") { return isText(attribute, "bpm") }
         if isNamed("Location") { return !isText(attribute, "date") }

@@ -4,7 +4,8 @@ extension ExportReader {
     /// Elements that stand at the top level and nowhere else (but a record in a correlation): where one begins
     /// inside of another element, that one was not closed.
     private static let topLevelNames: [StaticString] = [
-        "Record", "Correlation", "Workout", "ActivitySummary", "ClinicalRecord", "Audiogram", "VisionPrescription",
+        "Record", "Correlation", "Workout", "ActivitySummary", "ClinicalRecord", "Audiogram",
+        "VisionPrescription",
         "Me", "ExportDate", "HealthData",
     ]
 
@@ -24,7 +25,9 @@ extension ExportReader {
         case cut
     }
 
-    private mutating func nextChild(of parent: StaticString, allowsRecord: Bool = false) throws(HKLogError) -> Child {
+    private mutating func nextChild(of parent: StaticString, allowsRecord: Bool = false) throws(HKLogError)
+        -> Child
+    {
         while true {
             let event = try nextEvent()
             switch event {
@@ -62,16 +65,23 @@ extension ExportReader {
                 if scanner.name.equals("MetadataEntry") {
                     addMetadataEntry()
                     if !scanner.isSelfClosing {
-                        guard try readElement(budget: ExportElement.byteCountLimit) != nil else { return false }
+                        guard try readElement(budget: ExportElement.byteCountLimit) != nil else {
+                            return false
+                        }
                     }
                     continue
                 }
-                guard let element = try readElement(budget: ExportElement.byteCountLimit) else { return false }
+                guard let element = try readElement(budget: ExportElement.byteCountLimit) else {
+                    return false
+                }
                 if element.isNamed("HeartRateVariabilityMetadataList") {
+                    noteUnknownParts(of: element)
                     for beat in element.children {
                         payload.addElement(textBytes("beats"), json: beat.payload(.asInFile).json)
                     }
-                    for attribute in element.attributes { payload.add(attribute.name, string: attribute.value) }
+                    for attribute in element.attributes {
+                        payload.add(attribute.name, string: attribute.value)
+                    }
                 } else {
                     noteUnknown(element, in: "Record")
                     payload.addElement(element.name, json: element.payload(.asInFile).json)
@@ -82,7 +92,8 @@ extension ExportReader {
 
     private func noteUnknown(_ element: ExportElement, in parent: String) {
         problems.note(
-            "unknown element '\(shortText(element.name))' in \(parent) kept in the payload", at: element.offset)
+            "unknown element '\(shortText(element.name))' in \(parent) kept in the payload",
+            at: element.offset)
     }
 
     /// Reads the element whose start tag is in hand, whole; `nil` when the document ends before it does.
@@ -118,7 +129,8 @@ extension ExportReader {
                 }
                 if skippedDepth > 0 || stack.count >= ExportElement.depthLimit || budget <= 0 {
                     problems.note(
-                        budget <= 0 ? "element too large, its rest skipped" : "element nested too deep skipped",
+                        budget <= 0
+                            ? "element too large, its rest skipped" : "element nested too deep skipped",
                         at: scanner.tagOffset)
                     if !scanner.isSelfClosing { skippedDepth += 1 }
                     continue
@@ -137,12 +149,11 @@ extension ExportReader {
                         let inner = stack.removeLast()
                         stack[stack.count - 1].children.append(inner)
                     }
-                    if scanner.name.equals(stack[stack.count - 1].name) {
-                        isClosed = true
-                    } else {
+                    guard scanner.name.equals(stack[stack.count - 1].name) else {
                         putBack(event)
                         return close(stack)
                     }
+                    isClosed = true
                 } else {
                     problems.note("end tag without its start", at: scanner.tagOffset)
                 }
@@ -244,9 +255,11 @@ extension ExportReader {
             end = start
         }
         return Common(
-            start: start, end: end, creation: instant("creationDate", "creation date that is no date dropped"),
+            start: start, end: end,
+            creation: instant("creationDate", "creation date that is no date dropped"),
             hasEnd: element.attribute("endDate") != nil,
-            source: source(name: element.attribute("sourceName"), version: element.attribute("sourceVersion")),
+            source: source(
+                name: element.attribute("sourceName"), version: element.attribute("sourceVersion")),
             device: element.attribute("device").flatMap(DeviceText.device))
     }
 
@@ -312,11 +325,11 @@ extension ExportReader {
         }
         list.append(UInt8(ascii: "]"))
         payload.add(textBytes("members"), json: list)
-        addUnknown(
-            of: element, named: "Correlation",
-            known: [
-                "type", "sourceName", "sourceVersion", "device", "creationDate", "startDate", "endDate",
-            ], knownChildren: ["MetadataEntry"], to: &payload)
+        noteUnknownParts(of: element)
+        let grammar = ElementGrammar.of(element.name)
+        for attribute in element.attributes where grammar?.knows(attribute: attribute.name) != true {
+            payload.add(attribute.name, string: attribute.value)
+        }
         for child in element.children where !child.isNamed("MetadataEntry") {
             payload.addElement(child.name, json: child.payload(.asInFile).json)
         }
@@ -324,22 +337,6 @@ extension ExportReader {
         _ = addRow(
             shape: shape, name: .dates(hasEnd: common.hasEnd), start: start, end: common.end,
             creation: common.creation, metadata: metadataEntries(of: element), payload: payload.json)
-    }
-
-    /// Counts what the format is not known to have, and adds such attributes to the payload.
-    private func addUnknown(
-        of element: ExportElement, named name: String, known: [StaticString], knownChildren: [StaticString],
-        to payload: inout JSONMembers
-    ) {
-        for attribute in element.attributes where !known.contains(where: { isText(attribute.name, $0) }) {
-            problems.note(
-                "unknown attribute '\(shortText(attribute.name))' of \(name) kept in the payload",
-                at: element.offset)
-            payload.add(attribute.name, string: attribute.value)
-        }
-        for child in element.children where !knownChildren.contains(where: { child.isNamed($0) }) {
-            noteUnknown(child, in: name)
-        }
     }
 
     // MARK: - Workouts
@@ -351,21 +348,7 @@ extension ExportReader {
         var payloadElement = element
         payloadElement.children.removeAll { $0.isNamed("MetadataEntry") }
         let payload = payloadElement.payload(.workout, omitting: columns)
-        for child in element.children
-        where !["MetadataEntry", "WorkoutEvent", "WorkoutRoute", "WorkoutStatistics", "WorkoutActivity"]
-            .contains(where: { child.isNamed($0) })
-        {
-            noteUnknown(child, in: "Workout")
-        }
-        for attribute in element.attributes
-        where !columns.contains(where: { isText(attribute.name, $0) })
-            && !["workoutActivityType", "duration", "durationUnit", "device", "sourceVersion"]
-                .contains(where: { isText(attribute.name, $0) }) && !hasPrefix(attribute.name, "total")
-        {
-            problems.note(
-                "unknown attribute '\(shortText(attribute.name))' of Workout kept in the payload",
-                at: element.offset)
-        }
+        noteUnknownParts(of: element)
         let shape = shapes.number(
             type: shapes.typeNumber(textBytes("HKWorkoutTypeIdentifier")), source: common.source,
             device: common.device)
@@ -391,6 +374,7 @@ extension ExportReader {
         if !ExportReader.knownOthers.contains(where: { element.isNamed($0) }) {
             problems.note("unknown element '\(shortText(element.name))' kept", at: element.offset)
         }
+        noteUnknownParts(of: element)
         let common = common(of: element)
         var payloadElement = element
         payloadElement.children.removeAll { $0.isNamed("MetadataEntry") }

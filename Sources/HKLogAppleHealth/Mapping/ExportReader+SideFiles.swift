@@ -33,7 +33,9 @@ extension ExportReader {
 
     /// Adds the FHIR resource that a clinical record names, if the input holds it.
     mutating func addClinicalResource(of element: ExportElement, to payload: inout JSONMembers) {
-        guard let sideFiles, let reference = element.attribute("resourceFilePath"), !reference.isEmpty else { return }
+        guard let sideFiles, let reference = element.attribute("resourceFilePath"), !reference.isEmpty else {
+            return
+        }
         guard let index = sideFiles.index(ofReference: reference),
             let bytes = (try? sideFiles.bytes(ofFileAt: index)) ?? nil
         else {
@@ -69,10 +71,14 @@ extension ExportReader {
     }
 
     /// Adds the route of a GPX file; `false` when the file is none.
-    private mutating func addRoute(_ bytes: [UInt8], path: [UInt8], isNamedRoute: Bool) throws(HKLogError) -> Bool {
+    private mutating func addRoute(_ bytes: [UInt8], path: [UInt8], isNamedRoute: Bool) throws(HKLogError)
+        -> Bool
+    {
         var gpx = ExportScanner(source: MemorySource(bytes), problems: ProblemLog(), windowByteCount: 1 << 16)
         guard try gpx.readProlog() == .root, gpx.name.equals("gpx") else {
-            if isNamedRoute { problems.note("route file without usable data: \(shortText(Array(path.suffix(64))))") }
+            if isNamedRoute {
+                problems.note("route file without usable data: \(shortText(Array(path.suffix(64))))")
+            }
             return isNamedRoute
         }
         var points: [UInt8] = [UInt8(ascii: "[")]
@@ -133,7 +139,8 @@ extension ExportReader {
         payload.add(textBytes("points"), json: points)
         let type = shapes.typeNumber(textBytes("HKWorkoutRouteTypeIdentifier"))
         _ = addRow(
-            shape: shapes.number(type: type, source: nil, device: nil), name: .dates(hasEnd: true), start: first,
+            shape: shapes.number(type: type, source: nil, device: nil), name: .dates(hasEnd: true),
+            start: first,
             end: last, creation: nil, metadata: [], payload: payload.json)
         return true
     }
@@ -162,7 +169,9 @@ extension ExportReader {
         guard let sideFiles else { return nil }
         if path.starts(with: sideFiles.documentFolder) {
             let relative = Array(path.dropFirst(sideFiles.documentFolder.count))
-            if let workout = workoutsByRoutePath[[UInt8(ascii: "/")] + relative] ?? workoutsByRoutePath[relative] {
+            if let workout = workoutsByRoutePath[[UInt8(ascii: "/")] + relative]
+                ?? workoutsByRoutePath[relative]
+            {
                 return workout
             }
         }

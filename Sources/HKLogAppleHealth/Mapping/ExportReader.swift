@@ -56,6 +56,8 @@ struct ExportReader: ~Copyable {
     private var lastCreation: (instant: Int64, byteOffset: Int, byteCount: UInt32)?
     private var creationText = CreationText()
     private var nextSideFile = 0
+    private let nameHasher: NameHasher
+    private var generation = 0
 
     /// What is needed to count a row's ordinal, and to name it should that not be 0.
     private struct RowName {
@@ -88,6 +90,7 @@ struct ExportReader: ~Copyable {
         self.sideFiles = sideFiles
         var hasher = NameHasher(domain: ExportReader.nameDomain)
         hasher.add(settings.streamName)
+        nameHasher = hasher
         shapes = ShapeTable(hasher: hasher)
         if isEmpty {
             isComplete = true
@@ -97,7 +100,8 @@ struct ExportReader: ~Copyable {
 
     /// The next samples; `nil` at the end.
     mutating func nextBlock() throws(HKLogError) -> RowBlock? {
-        while stage != .done, block.rows.count < RowBlock.rowCountLimit, block.bytes.count < RowBlock.byteCountLimit
+        while stage != .done, block.rows.count < RowBlock.rowCountLimit,
+            block.bytes.count < RowBlock.byteCountLimit
         {
             switch stage {
             case .document:
@@ -116,6 +120,8 @@ struct ExportReader: ~Copyable {
         twins = []
         finished.shapes = shapes.shapes
         finished.byteOffset = scanner.byteOffset
+        finished.generation = generation
+        if isCrowded { startOver() }
         block = RowBlock()
         block.rows.reserveCapacity(RowBlock.rowCountLimit + 64)
         block.bytes.reserveCapacity(finished.bytes.count + finished.bytes.count / 4)
@@ -123,11 +129,40 @@ struct ExportReader: ~Copyable {
         return finished
     }
 
+    /// How many distinct texts and shapes are remembered.
+    ///
+    /// No real export comes near; one in which every record is its own source must not make the tables its size.
+    private static let shapeCountLimit = 1 << 14
+
+    private var isCrowded: Bool {
+        shapes.shapes.count > ExportReader.shapeCountLimit
+            || shapes.types.count > ExportReader.shapeCountLimit
+            || typeNumbers.count > ExportReader.shapeCountLimit
+            || sources.count > ExportReader.shapeCountLimit
+            || versions.count > ExportReader.shapeCountLimit || devices.count > ExportReader.shapeCountLimit
+            || units.count > ExportReader.shapeCountLimit || values.count > ExportReader.shapeCountLimit
+    }
+
+    /// Forgets all texts and shapes.
+    private mutating func startOver() {
+        shapes = ShapeTable(hasher: nameHasher)
+        typeNumbers = Interned()
+        sources = Interned()
+        versions = Interned()
+        devices = Interned()
+        units = Interned()
+        values = Interned()
+        typesByRaw = [.max]
+        categoryValues = [:]
+        generation += 1
+    }
+
     /// What is known of the whole document.
     func ending(fault: String?) -> ReaderEnding {
         if !isComplete || fault != nil { problems.note("document cut before its end", at: endOffset) }
         return ReaderEnding(
-            isComplete: isComplete && fault == nil, endOffset: endOffset, fault: fault, exportDate: exportDate,
+            isComplete: isComplete && fault == nil, endOffset: endOffset, fault: fault,
+            exportDate: exportDate,
             zoneCounts: zoneCounts, problems: problems.problems)
     }
 
@@ -349,7 +384,7 @@ struct ExportReader: ~Copyable {
             found = known
         } else {
             found = readCategoryValue(decodedText(slice.trimmed), type: type)
-            if categoryValues.count < 1 << 16 { categoryValues[key] = found }
+            categoryValues[key] = found
         }
         switch found {
         case .known(let value):
@@ -552,8 +587,9 @@ struct ExportReader: ~Copyable {
         return row.uuid
     }
 
-    /// Counts the ordinals of the rows that are waiting for it. In one go for many, so that their places in the
-    /// table are fetched side by side.
+    /// Counts the ordinals of the rows that are waiting for it.
+    ///
+    /// In one go for many, so that their places in the table are fetched side by side.
     private mutating func resolve() {
         let first = block.rows.count - unresolved.count
         for (place, name) in unresolved.enumerated() {
@@ -613,7 +649,7 @@ struct ExportReader: ~Copyable {
     /// A text from the file, short enough for a message.
     func shortText(_ bytes: [UInt8]) -> String {
         let text = String(decoding: bytes.prefix(64), as: UTF8.self)
-        return String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
+        return String(
+            text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
     }
 }
-

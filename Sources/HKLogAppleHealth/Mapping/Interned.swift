@@ -1,10 +1,14 @@
-/// Numbers for raw values that come again and again: 0 for an absent one, then 1, 2, …
+/// Numbers for raw values that come again and again: 0 for an absent one, then counted from 1.
 struct Interned {
-    /// The raw bytes of each number.
-    private(set) var raws: [[UInt8]] = [[]]
+    /// The raw bytes of all numbers, one after the other, and where those of each end.
+    private var bytes: [UInt8] = []
+    private var ends = [0]
     private var numbers: [[UInt8]: UInt32] = [:]
     /// The last number seen for a short hash: a hit costs a comparison and no allocation.
     private var recent = [UInt32](repeating: 0, count: 256)
+
+    /// How many values have a number.
+    var count: Int { ends.count - 1 }
 
     /// The number of a value and whether it is a new one.
     @inline(__always)
@@ -12,20 +16,25 @@ struct Interned {
         guard slice.isPresent else { return (0, false) }
         let place = slice.shortHash
         let candidate = recent[place]
-        if candidate != 0, slice.equals(raws[Int(candidate)]) { return (candidate, false) }
+        if candidate != 0,
+            slice.equals(bytes, from: ends[Int(candidate) - 1], to: ends[Int(candidate)])
+        {
+            return (candidate, false)
+        }
         return slowNumber(of: slice, place: place)
     }
 
     @inline(never)
     private mutating func slowNumber(of slice: ByteSlice, place: Int) -> (number: UInt32, isNew: Bool) {
-        let bytes = slice.bytes
-        if let number = numbers[bytes] {
+        let raw = slice.bytes
+        if let number = numbers[raw] {
             recent[place] = number
             return (number, false)
         }
-        let number = UInt32(raws.count)
-        raws.append(bytes)
-        numbers[bytes] = number
+        let number = UInt32(ends.count)
+        bytes.append(contentsOf: raw)
+        ends.append(bytes.count)
+        numbers[raw] = number
         recent[place] = number
         return (number, true)
     }

@@ -33,7 +33,7 @@ struct MetadataEntries {
         ranges.append((start, middle, bytes.count))
     }
 
-    /// Adds the object, if there is anything in it; a creation date comes first. A repeated key is an array.
+    /// Adds the object, if there is anything in it, a creation date first; a repeated key is an array.
     func write(creation: Int64?, _ text: inout CreationText, to output: inout [UInt8]) {
         if ranges.isEmpty {
             if let creation { text.append(creation, to: &output) }
@@ -62,7 +62,9 @@ struct MetadataEntries {
         if ranges.count > MetadataEntries.comparedLimit { return true }
         for (index, range) in ranges.enumerated() {
             let key = bytes[range.key..<range.value]
-            if hasCreation, key.count == CreationText.key.utf8CodeUnitCount, isText(Array(key), CreationText.key) {
+            if hasCreation, key.count == CreationText.key.utf8CodeUnitCount,
+                isText(Array(key), CreationText.key)
+            {
                 return true
             }
             for other in ranges[..<index]
@@ -94,24 +96,27 @@ struct CreationText {
     /// The metadata key of a sample's creation date.
     static let key: StaticString = "HKLogCreationDate"
 
-    private var template: [UInt8]
+    private static let byteCount = 44
+
+    private var template = [44 of UInt8](repeating: 0)
     private var cachedDay = Int64.min
     private var dates = UTCText()
     private let dateOffset: Int
 
     init() {
-        template = []
-        appendLiteral("{\"", to: &template)
-        appendLiteral(CreationText.key, to: &template)
-        appendLiteral("\":\"", to: &template)
-        dateOffset = template.count
-        appendLiteral("1970-01-01T00:00:00Z\"}", to: &template)
+        var text: [UInt8] = []
+        appendLiteral("{\"", to: &text)
+        appendLiteral(CreationText.key, to: &text)
+        appendLiteral("\":\"", to: &text)
+        dateOffset = text.count
+        appendLiteral("1970-01-01T00:00:00Z\"}", to: &text)
+        for index in 0..<CreationText.byteCount { template[index] = text[index] }
     }
 
     mutating func append(_ instant: Int64, to bytes: inout [UInt8]) {
         let seconds = instant / 1_000_000
         guard seconds &* 1_000_000 == instant, seconds >= 0 else {
-            bytes.append(contentsOf: template[..<dateOffset])
+            for index in 0..<dateOffset { bytes.append(template[index]) }
             dates.append(instant, to: &bytes)
             appendLiteral("\"}", to: &bytes)
             return
@@ -120,7 +125,7 @@ struct CreationText {
         if day != cachedDay {
             var text: [UInt8] = []
             dates.append(day &* 86_400_000_000, to: &text)
-            template.replaceSubrange(dateOffset..<dateOffset + 10, with: text[..<10])
+            for index in 0..<10 { template[dateOffset + index] = text[index] }
             cachedDay = day
         }
         let second = Int(truncatingIfNeeded: seconds &- day &* 86_400)
@@ -128,7 +133,9 @@ struct CreationText {
         set(dateOffset + 11, minute / 60)
         set(dateOffset + 14, minute % 60)
         set(dateOffset + 17, second % 60)
-        bytes.append(contentsOf: template)
+        unsafe template.span.withUnsafeBufferPointer { text in
+            unsafe bytes.append(contentsOf: text)
+        }
     }
 
     @inline(__always)

@@ -104,7 +104,8 @@ struct ShapeTable {
     /// The shape of a sample that is no record: no unit, no value.
     mutating func number(type: UInt32, source: Source?, device: Device?) -> UInt32 {
         let wanted = SampleShapeKey(
-            type: type, source: [source?.name, source?.version].map { $0.map { Array($0.utf8) } }, device: device,
+            type: type, source: [source?.name, source?.version].map { $0.map { Array($0.utf8) } },
+            device: device,
             unit: nil, valueKind: 0)
         if let number = labels[wanted] { return number }
         let shape = SampleShape(

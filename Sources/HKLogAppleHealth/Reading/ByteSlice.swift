@@ -80,6 +80,17 @@ struct ByteSlice {
         }
     }
 
+    /// Whether the bytes are those of a part of an array.
+    @inline(__always)
+    func equals(_ other: [UInt8], from lower: Int, to upper: Int) -> Bool {
+        guard count == upper - lower, lower >= 0, upper <= other.count else { return false }
+        guard let start = unsafe start, count > 0 else { return true }
+        return unsafe other.withUnsafeBufferPointer { otherBytes in
+            // Sound: the range was checked above.
+            unsafe memcmp(start, otherBytes.baseAddress.unsafelyUnwrapped + lower, count) == 0
+        }
+    }
+
     /// Whether the bytes are those of a literal.
     func equals(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }

@@ -33,3 +33,20 @@ final class MemorySource: ByteSource {
         return count
     }
 }
+
+/// Reads into an array from a position on and says how many bytes; 0 is the end.
+func readBytes(from source: any ByteSource, into bytes: inout [UInt8], at position: Int) throws(HKLogError)
+    -> Int
+{
+    var failure: HKLogError?
+    let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+        do throws(HKLogError) {
+            return try unsafe source.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[position...]))
+        } catch {
+            failure = error
+            return 0
+        }
+    }
+    if let failure { throw failure }
+    return count
+}

@@ -36,7 +36,9 @@ func decodeText(_ slice: ByteSlice, into bytes: inout [UInt8]) -> (repairs: Text
 
 private let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
 
-private func decodeSlowly(_ slice: ByteSlice, into bytes: inout [UInt8]) -> (repairs: TextRepairs, position: Int) {
+private func decodeSlowly(_ slice: ByteSlice, into bytes: inout [UInt8]) -> (
+    repairs: TextRepairs, position: Int
+) {
     var repairs: TextRepairs = []
     var firstPosition = -1
     func mend(_ repair: TextRepairs, _ position: Int) {
@@ -106,7 +108,9 @@ private func utf8Sequence(in slice: ByteSlice, at index: Int) -> (byteCount: Int
     default: return (1, false)
     }
     for offset in 1..<length {
-        guard index + offset < slice.count, range.contains(slice[index + offset]) else { return (offset, false) }
+        guard index + offset < slice.count, range.contains(slice[index + offset]) else {
+            return (offset, false)
+        }
         range = 0x80...0xBF
     }
     return (length, true)

@@ -68,8 +68,9 @@ struct ExportDate {
         return Int64(date.dayNumber)
     }
 
-    /// Reads any of the forms seen in exports: `2024-03-01 08:00:00 +0100`, the same with `T`, fraction, `Z` or
-    /// `±hh:mm`, and iOS 8's `20150306080000+0100`. `nil` for anything else, also without an offset.
+    /// Reads any of the forms seen in exports; `nil` for anything else, also without an offset.
+    ///
+    /// `2024-03-01 08:00:00 +0100`, the same with `T`, fraction, `Z` or `±hh:mm`, and iOS 8's `20150306080000+0100`.
     static func instant(_ text: ByteSlice) -> Int64? {
         instant(text.trimmed.bytes)
     }
@@ -98,7 +99,9 @@ struct ExportDate {
         let isSeparated = skip(UInt8(ascii: "-"))
         guard let month = digits(2) else { return nil }
         if isSeparated { guard skip(UInt8(ascii: "-")) else { return nil } }
-        guard let day = digits(2), let days = dayNumber(year: year, month: month, day: day) else { return nil }
+        guard let day = digits(2), let days = dayNumber(year: year, month: month, day: day) else {
+            return nil
+        }
         if isSeparated {
             guard skip(0x20) || skip(UInt8(ascii: "T")) || skip(UInt8(ascii: "t")) else { return nil }
         }
@@ -116,7 +119,9 @@ struct ExportDate {
         var offset: Int64 = 0
         if !skip(UInt8(ascii: "Z")) && !skip(UInt8(ascii: "z")) {
             let isNegative = peek() == UInt8(ascii: "-")
-            guard skip(UInt8(ascii: "+")) || skip(UInt8(ascii: "-")), let zoneHour = digits(2) else { return nil }
+            guard skip(UInt8(ascii: "+")) || skip(UInt8(ascii: "-")), let zoneHour = digits(2) else {
+                return nil
+            }
             _ = skip(UInt8(ascii: ":"))
             guard let zoneMinute = digits(2), zoneHour < 24, zoneMinute < 60 else { return nil }
             offset = Int64(zoneHour) * 3600 + Int64(zoneMinute) * 60

@@ -70,7 +70,8 @@ extension ExportScanner {
             _ = try refill()
         }
         let end =
-            doctypeEnd(mindingQuotes: true, needsRoot: true) ?? doctypeEnd(mindingQuotes: false, needsRoot: true)
+            doctypeEnd(mindingQuotes: true, needsRoot: true) ?? doctypeEnd(
+                mindingQuotes: false, needsRoot: true)
             ?? doctypeEnd(mindingQuotes: true, needsRoot: false)
         guard let end else { return false }
         position = end
@@ -123,7 +124,8 @@ extension ExportScanner {
         while let end = bytes.firstIndex(of: UInt8(ascii: ">"), from: found) {
             let isEnd =
                 isComment
-                ? end >= index + 6 && bytes[end - 1] == UInt8(ascii: "-") && bytes[end - 2] == UInt8(ascii: "-")
+                ? end >= index + 6 && bytes[end - 1] == UInt8(ascii: "-")
+                    && bytes[end - 2] == UInt8(ascii: "-")
                 : bytes[end - 1] == UInt8(ascii: "?")
             if isEnd { return end + 1 }
             found = end + 1
@@ -142,7 +144,8 @@ extension ExportScanner {
             } else {
                 let rest = bytes[index..<bytes.count]
                 guard rest.hasPrefix("<HealthData"), rest.count > 11 else { return false }
-                return isWhiteSpace(rest[11]) || rest[11] == UInt8(ascii: ">") || rest[11] == UInt8(ascii: "/")
+                return isWhiteSpace(rest[11]) || rest[11] == UInt8(ascii: ">")
+                    || rest[11] == UInt8(ascii: "/")
             }
         }
         return false

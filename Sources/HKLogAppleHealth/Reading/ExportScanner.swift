@@ -140,7 +140,9 @@ struct ExportScanner: ~Copyable {
     /// Where `byte` stands at or after `from`, below `limit`; `limit` when it does not.
     @inline(__always)
     func find(_ byte: UInt8, from: Int) -> Int {
-        guard from < limit, let found = unsafe memchr(window + from, Int32(byte), limit - from) else { return limit }
+        guard from < limit, let found = unsafe memchr(window + from, Int32(byte), limit - from) else {
+            return limit
+        }
         return unsafe UnsafeRawPointer(found) - UnsafeRawPointer(window)
     }
 
@@ -186,7 +188,9 @@ struct ExportScanner: ~Copyable {
     private mutating func takeInText(upTo end: Int) {
         if text.isEmpty { textOffset = windowOffset + position }
         let space = ExportScanner.textByteCountLimit - text.count
-        if end - position > space && space > 0 { problems.note("text longer than 16 MiB cut", at: textOffset) }
+        if end - position > space && space > 0 {
+            problems.note("text longer than 16 MiB cut", at: textOffset)
+        }
         slice(position, min(end, position + space)).append(to: &text)
         position = end
     }
@@ -215,7 +219,9 @@ struct ExportScanner: ~Copyable {
         return try skip(past: ">", after: 2)
     }
 
-    /// Moves past the next `mark`; `false` when the bytes end before it. What is skipped does not stay in memory.
+    /// Moves past the next `mark`; `false` when the bytes end before it.
+    ///
+    /// What is skipped does not stay in memory.
     mutating func skip(past mark: StaticString, after headByteCount: Int) throws(HKLogError) -> Bool {
         let count = mark.utf8CodeUnitCount
         position += min(headByteCount, limit - position)
@@ -369,7 +375,8 @@ struct ExportScanner: ~Copyable {
         var index = start
         scan: while index < limit {
             switch unsafe window[index] {
-            case UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "<"), UInt8(ascii: "\""), UInt8(ascii: "'"):
+            case UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "<"), UInt8(ascii: "\""),
+                UInt8(ascii: "'"):
                 break scan
             case UInt8(ascii: "/"):
                 if index + 1 >= limit { return nil }
@@ -401,7 +408,9 @@ struct ExportScanner: ~Copyable {
             while index < limit {
                 let byte = unsafe window[index]
                 if isWhiteSpace(byte) || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "<") { break }
-                if byte == UInt8(ascii: "/"), unsafe index + 1 >= limit || window[index + 1] == UInt8(ascii: ">") {
+                if byte == UInt8(ascii: "/"),
+                    unsafe index + 1 >= limit || window[index + 1] == UInt8(ascii: ">")
+                {
                     break
                 }
                 index += 1
@@ -468,7 +477,9 @@ struct ExportScanner: ~Copyable {
             if low & 0xFF != 0x20 { break }
             let pattern = patterns[candidate]
             candidate += 1
-            guard low & pattern.lowMask == pattern.low && high & pattern.highMask == pattern.high else { continue }
+            guard low & pattern.lowMask == pattern.low && high & pattern.highMask == pattern.high else {
+                continue
+            }
             let valueStart = index + pattern.byteCount
             var end = -1
             switch pattern.field {
@@ -489,7 +500,9 @@ struct ExportScanner: ~Copyable {
                 break
             }
             if end < 0 {
-                guard let found = unsafe memchr(bytes + valueStart, 0x22, limit - valueStart) else { return nil }
+                guard let found = unsafe memchr(bytes + valueStart, 0x22, limit - valueStart) else {
+                    return nil
+                }
                 end = unsafe UnsafeRawPointer(found) - UnsafeRawPointer(bytes)
             }
             fields[pattern.field] = unsafe ByteSlice(start: bytes + valueStart, count: end - valueStart)
@@ -499,8 +512,9 @@ struct ExportScanner: ~Copyable {
     }
 }
 
-/// A number of at most fifteen digits, perhaps with a point, up to its quote: the quotient of two numbers that a
-/// double holds exactly is the double nearest to it. `nil` for any other text.
+/// A number of at most fifteen digits, perhaps with a point, up to its quote; `nil` for any other text.
+///
+/// The quotient of two numbers that a double holds exactly is the double nearest to it.
 @inline(__always)
 private func plainNumber(
     _ bytes: UnsafePointer<UInt8>, from start: Int, limit: Int

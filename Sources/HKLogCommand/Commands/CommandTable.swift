@@ -3,6 +3,7 @@ extension CommandSpec {
     static let all: [CommandSpec] = [
         InitCommand.spec,
         AppendCommand.spec,
+        ImportCommand.spec,
         ReplayCommand.spec,
         StatsCommand.spec,
         ExplainCommand.spec,

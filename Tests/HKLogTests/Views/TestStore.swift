@@ -15,6 +15,11 @@ struct TestStore {
         store = try Store.open(at: TestStore.path, access: .writeOrCreate(options), layer: layer)
     }
 
+    init(layer: SimulatedFileLayer, store: Store) {
+        self.layer = layer
+        self.store = store
+    }
+
     mutating func reopen() throws {
         try store.close()
         store = try Store.open(at: TestStore.path, access: .write, layer: layer)

@@ -1,0 +1,96 @@
+package import HKLog
+
+/// A stream of a store as the importer's destination.
+///
+/// Batches go in by groups.
+package struct StoreImportDestination: ImportDestination {
+    private let store: Store
+    private let stream: String
+    private let failures = Failures()
+
+    package let isUntouched: Bool
+    package private(set) var liveCount: Int
+    package private(set) var rowLimit: Int
+
+    /// The first failure of a call that cannot throw.
+    ///
+    /// Nothing is appended after one.
+    private final class Failures {
+        var first: HKLogError?
+    }
+
+    package init(store: Store, stream: String) throws(HKLogError) {
+        self.store = store
+        self.stream = stream
+        isUntouched = try !store.hasBatches(ofStream: stream)
+        liveCount = try store.liveCount(ofStream: stream)
+        rowLimit = try store.rowLimit()
+    }
+
+    package func find(_ uuids: [SampleUUID], into states: inout [ImportedCell]) {
+        let cells = attempt { () throws(HKLogError) in try store.cells(of: uuids, inStream: stream) }
+        states = (cells ?? []).map { cell in
+            switch cell {
+            case .absent: .absent
+            case .deadInPresentEpoch: .deadInPresentEpoch
+            case .live(let row): .live(row: row)
+            }
+        }
+        // After a failure nothing is appended, whatever the importer makes of these.
+        if states.count < uuids.count {
+            states += [ImportedCell](repeating: .absent, count: uuids.count - states.count)
+        }
+    }
+
+    package func columns(ofRow row: Int) -> StoredColumns {
+        let row = attempt { () throws(HKLogError) in try store.row(row) }
+        return StoredColumns(
+            start: row?.start ?? 0, duration: row?.duration ?? 0, valueBits: row?.valueBits ?? 0,
+            shape: row?.shape ?? 0)
+    }
+
+    package func shape(_ number: Int) -> SampleShape {
+        attempt { () throws(HKLogError) in try store.shape(number) } ?? .unknown
+    }
+
+    package func hasTexts(_ metadata: ArraySlice<UInt8>, _ payload: ArraySlice<UInt8>, row: Int) -> Bool {
+        let stored = texts(ofRow: row)
+        return stored.metadata.elementsEqual(metadata) && stored.payload.elementsEqual(payload)
+    }
+
+    package func texts(ofRow row: Int) -> (metadata: [UInt8], payload: [UInt8]) {
+        attempt { () throws(HKLogError) in try store.texts(ofRow: row) } ?? ([], [])
+    }
+
+    package func forEachLive(_ body: (_ row: Int, _ uuid: SampleUUID, _ shape: Int) -> Void) {
+        let rows = attempt { () throws(HKLogError) in try store.liveRows(ofStream: stream) } ?? []
+        for row in rows { body(row.row, row.uuid, row.shape) }
+    }
+
+    package func otherStreams(holding type: String) -> [String] {
+        attempt { () throws(HKLogError) in try store.streams(holding: type, besides: stream) } ?? []
+    }
+
+    package mutating func append(_ batch: Batch) throws(HKLogError) {
+        try check()
+        _ = try store.enqueue(batch)
+        if store.groupIsDue {
+            try store.commit()
+            store.checkpointIfDue()
+        }
+    }
+
+    /// Throws what an earlier call could not throw.
+    package func check() throws(HKLogError) {
+        if let failure = failures.first { throw failure }
+    }
+
+    private func attempt<Result>(_ body: () throws(HKLogError) -> Result) -> Result? {
+        do throws(HKLogError) {
+            return try body()
+        } catch {
+            if failures.first == nil { failures.first = error }
+            return nil
+        }
+    }
+}

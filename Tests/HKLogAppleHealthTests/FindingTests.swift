@@ -1,0 +1,213 @@
+import HKLog
+import Testing
+
+@testable import HKLogAppleHealth
+
+private let gpx = """
+    <?xml version="1.0" encoding="UTF-8"?>
+    <gpx version="1.1" creator="Apple Health Export" xmlns="http://www.topografix.com/GPX/1/1">
+      <metadata><time>2024-01-03T09:00:00Z</time></metadata>
+      <trk><name>Route 2024-01-02 8:00am</name><trkseg>
+        <trkpt lon="8.541" lat="47.376"><ele>410.2</ele><time>2024-01-02T07:00:00Z</time><extensions>\
+    <speed>2.5</speed><course>90.1</course><hAcc>3.1</hAcc><vAcc>2.2</vAcc></extensions></trkpt>
+        <trkpt lat="47.377" lon="8.542"><time>2024-01-02T07:10:00Z</time></trkpt>
+        <trkpt lon="8.5"><time>2024-01-02T07:11:00Z</time></trkpt>
+      </trkseg></trk>
+    </gpx>
+    """
+
+private let ecg = """
+    名前,"Anna, B."
+    生年月日,"1990/01/01"
+    記録日,2024-01-05 16:32:18 -0700
+    分類,洞調律
+    症状,
+    ソフトウェアバージョン,2.0
+    デバイス,"Watch7,12"
+    サンプルレート,"511,844 ヘルツ"
+
+
+    誘導,誘導I
+    単位,µV
+
+    -265,868
+    "12,5"
+    −3
+    7.25
+    """
+
+private let cda = "<?xml version=\"1.0\"?>\n<ClinicalDocument/><ClinicalDocument/>"
+
+private let elements = """
+    \(ExportFixture.record())
+    <Workout workoutActivityType="HKWorkoutActivityTypeRunning" startDate="2024-01-02 08:00:00 +0100" \
+    endDate="2024-01-02 08:30:00 +0100"><WorkoutRoute sourceName="W" startDate="2024-01-02 08:00:00 +0100" \
+    endDate="2024-01-02 08:30:00 +0100"><FileReference path="/workout-routes/route.gpx"/></WorkoutRoute></Workout>
+    <ClinicalRecord type="Observation" identifier="O1" sourceName="Clinic" \
+    receivedDate="2024-01-06 10:00:00 +0100" resourceFilePath="/clinical-records/Observation-1.json"/>
+    """
+
+private let files: [(String, [UInt8])] = [
+    ("apple_health_export/export_cda.xml", Array(cda.utf8)),
+    ("__MACOSX/apple_health_export/._export.xml", [0, 5, 22, 7]),
+    ("apple_health_export/書き出したデータ.xml", ExportFixture.document(elements)),
+    ("apple_health_export/workout-routes/route.gpx", Array(gpx.utf8)),
+    ("apple_health_export/electrocardiograms/ecg_2024-01-05.csv", Array(ecg.utf8)),
+    ("apple_health_export/clinical-records/Observation-1.json", Array("{ \"a\": [1, 2.50] }".utf8)),
+    ("apple_health_export/notes.txt", Array("hello".utf8)),
+    ("../../../tmp/x", Array("no".utf8)),
+]
+
+private func zip(_ form: ZipWriter.Form = .deflated, hasDescriptor: Bool = false, isZip64: Bool = false)
+    -> [UInt8]
+{
+    var writer = ZipWriter()
+    for (name, bytes) in files {
+        writer.add(name, bytes, form: form, hasDescriptor: hasDescriptor, isZip64: isZip64)
+    }
+    return writer.finish()
+}
+
+private func failure(_ path: String) -> HKLogError? {
+    var destination = MemoryDestination()
+    return #expect(throws: HKLogError.self) { try AppleHealthImporter().run(path: path, into: &destination) }
+}
+
+@Suite struct FindingTests {
+    @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
+    func `a zip is found by its content, in every form, with what lies beside the document`(
+        hasDescriptor: Bool, isZip64: Bool
+    ) throws {
+        let folder = TestFolder()
+        for form in [ZipWriter.Form.stored, .deflated] {
+            if form == .stored && hasDescriptor { continue }
+            let path = folder.write(zip(form, hasDescriptor: hasDescriptor, isZip64: isZip64), "anything")
+            try check(path)
+        }
+    }
+
+    @Test func `the unpacked folder gives the same samples`() throws {
+        let folder = TestFolder()
+        for (name, bytes) in files where !name.hasPrefix("..") { folder.write(bytes, name) }
+        try check(folder.path, names: ["file not imported: apple_health_export/notes.txt"])
+        try check(folder.path + "apple_health_export", names: ["file not imported: notes.txt"])
+    }
+
+    private func check(_ path: String, names: [String] = []) throws {
+        var destination = MemoryDestination()
+        let report = try AppleHealthImporter().run(path: path, into: &destination)
+        #expect(report.complete && report.records == 5 && report.added == 5)
+        func sample(_ type: String) throws -> Sample {
+            try #require(destination.live.first { $0.type == type })
+        }
+        let workout = try sample("HKWorkoutTypeIdentifier")
+        let route = try sample("HKWorkoutRouteTypeIdentifier")
+        #expect(route.start.microseconds == 1_704_178_800_000_000)
+        #expect(route.end?.microseconds == 1_704_179_400_000_000)
+        #expect(
+            route.payload?.text == """
+                {"workout":"\(workout.uuid)","points":[{"latitude":47.376,"longitude":8.541,"altitude":410.2,\
+                "time":"2024-01-02T07:00:00Z","speed":2.5,"course":90.1,"horizontalAccuracy":3.1,\
+                "verticalAccuracy":2.2},{"latitude":47.377,"longitude":8.542,"time":"2024-01-02T07:10:00Z"}]}
+                """)
+        let heart = try sample("HKDataTypeIdentifierElectrocardiogram")
+        #expect(heart.start.microseconds == 1_704_497_538_000_000 && heart.end == nil)
+        #expect(heart.device == Device(hardwareVersion: "Watch7,12", softwareVersion: "2.0"))
+        #expect(
+            heart.payload?.text == """
+                {"classification":"洞調律","symptoms":"","sampleRate":511.844,"lead":"誘導I","unit":"µV",\
+                "name":"Anna, B.","dateOfBirth":"1990/01/01","voltages":[-265.868,12.5,-3,7.25]}
+                """)
+        let clinical = try sample("HKLogClinicalRecord")
+        #expect(clinical.payload?.text.hasSuffix("\"resource\":{\"a\":[1,2.50]}}") == true)
+        #expect(report.count(of: "route point without") == 1)
+        #expect(report.count(of: "file not imported: ") >= 2)
+        for name in names { #expect(report.count(of: name) == 1, "\(name)") }
+        let again = try AppleHealthImporter().run(path: path, into: &destination)
+        #expect(again.same == 5 && !again.wroteAnything)
+    }
+
+    @Test func `a bare document says nothing of the files that may lie beside it`() throws {
+        let folder = TestFolder()
+        var destination = MemoryDestination()
+        let importer = AppleHealthImporter()
+        _ = try importer.run(path: folder.write(zip(), "export.zip"), into: &destination)
+        let report = try importer.run(
+            path: folder.write(ExportFixture.document(elements), "export.xml"), into: &destination)
+        #expect(report.same == 3 && report.deleted == 0 && !report.wroteAnything)
+        let changed = try importer.run(
+            path: folder.write(
+                ExportFixture.document(elements.replacing("Clinic\"", with: "Hospital\"")), "export.xml"),
+            into: &destination)
+        #expect(changed.changed == 1 && changed.deleted == 0)
+        let clinical = try #require(destination.live.first { $0.type == "HKLogClinicalRecord" })
+        #expect(clinical.payload?.text.contains("\"resource\":{\"a\":[1,2.50]}") == true)
+        #expect(clinical.source?.name == "Hospital")
+    }
+
+    @Test func `what is no export is refused and named`() throws {
+        let folder = TestFolder()
+        #expect(failure(folder.path + "none.zip")?.code == .notFound)
+        folder.write([1], ".cloud.zip.icloud")
+        let cloud = failure(folder.path + "cloud.zip")
+        #expect(cloud?.code == .notFound && cloud?.message.contains("iCloud") == true)
+        let empty = failure(folder.write([], "empty.xml"))
+        #expect(empty?.code == .invalidData && empty?.message.contains("empty") == true)
+        #expect(
+            failure(folder.write(Array(cda.utf8), "export_cda.xml"))?.message.contains("clinical document")
+                == true)
+        #expect(failure(folder.write(Array("<HealthDataX/>".utf8), "x.xml"))?.code == .invalidData)
+        #expect(
+            failure(folder.write([0xFF, 0xFE, 0x3C, 0], "utf16.xml"))?.message.contains("UTF-16") == true)
+        #expect(failure(folder.write(Array("hello".utf8), "text.xml"))?.code == .invalidData)
+        var writer = ZipWriter()
+        #expect(failure(folder.write(writer.finish(), "nothing.zip"))?.message.contains("nothing") == true)
+        writer.add("apple_health_export/export_cda.xml", Array(cda.utf8))
+        writer.add("apple_health_export/Export.xml", [])
+        let none = failure(folder.write(writer.finish(), "none.zip"))
+        #expect(none?.code == .invalidData && none?.message.contains("export_cda.xml") == true)
+        writer.add("a.xml", ExportFixture.document(""))
+        writer.add("b.xml", ExportFixture.document(""))
+        let two = failure(folder.write(writer.finish(), "two.zip"))
+        #expect(two?.code == .invalidData && two?.message.contains("a.xml, b.xml") == true)
+        var locked = ZipWriter()
+        locked.add("export.xml", ExportFixture.document(""), isEncrypted: true)
+        #expect(failure(folder.write(locked.finish(), "locked.zip"))?.message.contains("password") == true)
+        #expect(failure(folder.path)?.code == .invalidData)
+    }
+
+    @Test func `a damaged zip never deletes`() throws {
+        let folder = TestFolder()
+        let whole = zip()
+        #expect(failure(folder.write(Array(whole.dropLast(200)), "cut.zip"))?.code == .invalidData)
+        var writer = ZipWriter()
+        let document = ExportFixture.document(elements)
+        writer.add("export.xml", document, checksum: 1)
+        let report = try importInto(folder.write(writer.finish(), "checksum.zip"))
+        #expect(!report.complete && report.incompleteMessage != nil)
+        // A deflate block whose lengths do not agree, far enough in that the document is recognised.
+        var broken = ZipWriter()
+        let long = ExportFixture.document(String(repeating: ExportFixture.record(), count: 600))
+        broken.add("export.xml", long)
+        var bytes = broken.finish()
+        bytes[broken.lastDataOffset + 65_540 + 2] ^= 0xFF
+        let cut = try importInto(folder.write(bytes, "broken.zip"))
+        #expect(!cut.complete && cut.added > 0 && cut.deleted == 0)
+    }
+
+    private func importInto(_ path: String) throws -> ImportReport {
+        var destination = MemoryDestination()
+        return try AppleHealthImporter().run(path: path, into: &destination)
+    }
+
+    @Test func `zones and streams that differ are warned of`() throws {
+        let (_, report) = try imported(
+            ExportFixture.record(children: "<MetadataEntry key=\"HKTimeZone\" value=\"Europe/Zurich\"/>"))
+        #expect(report.warnings.count == 1 && report.warnings[0].contains("Europe/Zurich"))
+        var destination = MemoryDestination()
+        destination.others = ["HKQuantityTypeIdentifierStepCount": ["phone"]]
+        let warned = try AppleHealthImporter().run(
+            ExportFixture.document(ExportFixture.record()), into: &destination)
+        #expect(warned.warnings.count == 1 && warned.warnings[0].contains("phone"))
+    }
+}

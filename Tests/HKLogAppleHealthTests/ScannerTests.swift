@@ -1,0 +1,211 @@
+import Foundation
+import HKLog
+import Testing
+
+@testable import HKLogAppleHealth
+
+/// A document with something of everything.
+private let everything = ExportFixture.document(
+    """
+     <ExportDate value="2025-01-14 12:00:00 +0100"/>
+     <Me HKCharacteristicTypeIdentifierDateOfBirth="1990-01-01"/>
+     <!-- <Record type="HKQuantityTypeIdentifierStepCount"/> -->
+    \(ExportFixture.record(source: "Caf\u{E9} \u{1F600}"))
+    \(ExportFixture.record(value: "0.30000000000000004", start: "2024-01-03 08:00:00 +0100", end: nil))
+    stray text <![CDATA[ <Record/> ]]> <?pi <Record ?>
+    \(ExportFixture.record(start: "2024-01-04 08:00:00 +0100", end: nil, children: "<MetadataEntry key='a' value='&amp;'/>"))
+     <Record
+      type='HKCategoryTypeIdentifierSleepAnalysis' value='HKCategoryValueSleepAnalysisAsleepREM'
+      startDate="2024-01-02 08:00:00 +0100" endDate="2024-01-02 08:10:00 +0100"></Record>
+     <Workout workoutActivityType="HKWorkoutActivityTypeRunning" duration="30" durationUnit="min" \
+    sourceName="Watch" startDate="2024-01-02 08:00:00 +0100" endDate="2024-01-02 08:30:00 +0100">
+      <WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning" startDate="2024-01-02 08:00:00 +0100" \
+    startDate="2024-01-02 08:30:00 +0100" sum="5.2" unit="km"/>
+     </Workout>
+     <Correlation type="HKCorrelationTypeIdentifierBloodPressure" sourceName="Cuff" \
+    startDate="2024-01-02 08:00:00 +0100" endDate="2024-01-02 08:00:00 +0100">
+    \(ExportFixture.record("HKQuantityTypeIdentifierBloodPressureSystolic", value: "120", unit: "mmHg"))
+     </Correlation>
+     <ActivitySummary dateComponents="2024-01-02" activeEnergyBurned="400.5" activeEnergyBurnedUnit="kcal"/>
+     <Novelty><Deep><Deeper x="1"/>text</Deep></Novelty>
+    """)
+
+private func run(
+    _ bytes: [UInt8], windowByteCount: Int, pieceByteCount: Int
+) throws -> (rows: [RowBlock], ending: ReaderEnding) {
+    var scanner = ExportScanner(
+        source: MemorySource(bytes, pieceByteCount: pieceByteCount), problems: ProblemLog(),
+        windowByteCount: windowByteCount)
+    guard try scanner.readProlog() == .root else { return ([], ReaderEnding()) }
+    var reader = ExportReader(
+        scanner: scanner,
+        settings: ExportReader.Settings(streamName: [], calendar: LocalCalendar(rules: .utc)), sideFiles: nil)
+    var blocks: [RowBlock] = []
+    while let block = try reader.nextBlock() { blocks.append(block) }
+    return (blocks, reader.ending(fault: nil))
+}
+
+private func samples(_ blocks: [RowBlock]) -> [Sample] {
+    blocks.flatMap { Batch(stream: "s", importing: $0.rows, shapes: $0.shapes, bytes: $0.bytes).added }
+}
+
+@Suite struct ScannerTests {
+    @Test func `the result does not depend on where buffers end`() throws {
+        let whole = try run(everything, windowByteCount: 1 << 20, pieceByteCount: 1 << 20)
+        let expected = samples(whole.rows)
+        #expect(expected.count == 10)
+        #expect(whole.ending.isComplete)
+        for size in Array(1...64) + [100, 257, 1000] {
+            for piece in [size, 1, 1 << 20] {
+                let cut = try run(everything, windowByteCount: size, pieceByteCount: piece)
+                #expect(samples(cut.rows) == expected, "window \(size), piece \(piece)")
+                #expect(cut.ending.problems == whole.ending.problems, "window \(size), piece \(piece)")
+                #expect(cut.ending.isComplete)
+            }
+        }
+    }
+
+    @Test func `every truncation is incomplete and holds the whole elements before it`() throws {
+        let all = samples(try run(everything, windowByteCount: 1 << 16, pieceByteCount: 1 << 16).rows)
+        let root = try #require(String(decoding: everything, as: UTF8.self).range(of: "<HealthData locale"))
+        let rootEnd = String(decoding: everything, as: UTF8.self).utf8.distance(
+            from: String(decoding: everything, as: UTF8.self).startIndex, to: root.upperBound)
+        var last = 0
+        for length in 0..<everything.count {
+            let cut = Array(everything[..<length])
+            let result = try run(cut, windowByteCount: 4096, pieceByteCount: 4096)
+            let found = samples(result.rows)
+            if length < rootEnd { #expect(found.isEmpty) }
+            // The last line feed is not part of the root.
+            #expect(result.ending.isComplete == (length == everything.count - 1), "at \(length)")
+            if length > rootEnd + 20 {
+                #expect(result.ending.isComplete || result.ending.endOffset == length)
+            }
+            #expect(found.count >= last && found == Array(all[..<found.count]), "at \(length)")
+            last = found.count
+        }
+    }
+
+    @Test(arguments: [
+        "", "<!DOCTYPE HealthData>\n", "<?xml version='1.0'?>\n", "\u{FEFF}",
+        "\u{FEFF}<?xml version=\"1.0\"?>",
+        "<!-- <HealthData> -->",
+        // iOS 16.0: an ATTLIST without an end, a stray line, and a '>' too many.
+        """
+        <!DOCTYPE HealthData [
+        <!ATTLIST VisionPrescription
+          type CDATA #REQUIRED
+          expirationDate CDATA #REQUIRED
+        <!ELEMENT RightEye EMPTY>
+          device CDATA #IMPLIED
+        <!ELEMENT MetadataEntry EMPTY>
+        >
+        ]>
+        """,
+        "<!DOCTYPE HealthData [ <!ENTITY a \"]><HealthData >\"> <!-- it's ]> here --> ]>",
+        "<!DOCTYPE HealthData [ <!ENTITY quote \" unbalanced> ]>",
+        "<!DOCTYPE HealthData [\n<!ENTITY f SYSTEM \"file:///etc/passwd\"> ] >\n<!-- after -->\n",
+    ])
+    func `whatever comes before the root is passed over`(prolog: String) throws {
+        var destination = MemoryDestination()
+        let bytes = ExportFixture.document(ExportFixture.record(), prolog: prolog)
+        let report = try AppleHealthImporter().run(bytes, into: &destination)
+        #expect(report.added == 1 && report.complete && report.problems.isEmpty)
+    }
+
+    @Test func `entities of the document's own are never expanded`() throws {
+        let prolog = """
+            <!DOCTYPE HealthData [
+            <!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">
+            <!ENTITY f SYSTEM "file:///etc/passwd">
+            ]>
+            """
+        var destination = MemoryDestination()
+        let report = try AppleHealthImporter().run(
+            ExportFixture.document(
+                ExportFixture.record(
+                    source: "&c;&f;",
+                    children: "<MetadataEntry key=\"k\" value=\"&f; &#x41;&#66;&#0;&apos;\"/>"),
+                prolog: prolog), into: &destination)
+        let sample = try #require(destination.live.first)
+        #expect(sample.source?.name == "&c;&f;")
+        #expect(sample.metadataText("k") == "&f; AB\u{FFFD}'")
+        #expect(report.count(of: "unknown entity") == 2)
+    }
+
+    @Test func `text that is no tag, broken tags and wrong ends lose nothing beside them`() throws {
+        let (samples, report) = try imported(
+            """
+            a < b & c > d
+            \(ExportFixture.record(start: "2024-01-01 08:00:00 +0100", end: nil))
+            </Foo>
+            <Record type="HKQuantityTypeIdentifierStepCount" value=7 unit="count" startDate="2024-02-01 08:00:00 +0100"/>
+            <Record type="HKQuantityTypeIdentifierStepCount" value="8" unit="count" startDate="2024-03-01 08:00:00 +0100">
+            <Record type="HKQuantityTypeIdentifierStepCount" value="9" value="10" unit="count" \
+            startDate="2024-04-01 08:00:00 +0100" "loose" alone />
+            """)
+        #expect(samples.count == 4 && report.complete)
+        #expect(samples.compactMap { $0.value }.contains(.quantity(7)))
+        #expect(samples.compactMap { $0.value }.contains(.quantity(9)))
+        #expect(report.count(of: "stray '<'") == 1)
+        #expect(report.count(of: "end tag without its start") == 1)
+        #expect(report.count(of: "attribute value without quotes") == 1)
+        #expect(report.count(of: "element without its end tag") == 1)
+        #expect(report.count(of: "attribute given twice") == 1)
+    }
+
+    @Test func `a value of a megabyte is kept whole`() throws {
+        let value = String(repeating: "A", count: 1 << 20)
+        let (samples, report) = try imported(
+            ExportFixture.record(creation: nil, children: "<MetadataEntry key=\"x\" value=\"\(value)\"/>")
+                + ExportFixture.record(start: "2024-03-01 08:00:00 +0100", end: nil))
+        #expect(samples.count == 2 && report.problems.isEmpty)
+        #expect(samples.contains { $0.metadata?.bytes.count == value.utf8.count + 8 })
+    }
+
+    @Test func `depth is bounded`() throws {
+        let depth = 5000
+        let (samples, report) = try imported(
+            String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth)
+                + ExportFixture.record())
+        #expect(samples.count == 2 && report.complete)
+        #expect(report.count(of: "element nested too deep") == depth - ExportElement.depthLimit)
+    }
+
+    @Test func `many attributes and many equal records cost no more than their size`() throws {
+        let attributes = (0..<20_000).map { " a\($0)=\"\($0)\"" }.joined()
+        let entries = (0..<5_000).map { "<MetadataEntry key=\"k\($0 % 2500)\" value=\"\($0)\"/>" }.joined()
+        let (samples, _) = try imported(
+            "<Novelty\(attributes)/>" + ExportFixture.record(children: entries)
+                + String(repeating: ExportFixture.record(start: "2024-03-01 08:00:00 +0100"), count: 5_000))
+        #expect(samples.count == 5_002)
+        #expect(Set(samples.map(\.uuid)).count == 5_002)
+    }
+
+    @Test func `random damage never traps`() throws {
+        var generator = SystemRandomNumberGenerator()
+        let scale = Int(ProcessInfo.processInfo.environment["HKLOG_TEST_SCALE"] ?? "1") ?? 1
+        for _ in 0..<150 * scale {
+            var bytes = everything
+            for _ in 0..<Int.random(in: 1...12, using: &generator) {
+                let place = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+                case 1: bytes.remove(at: place)
+                case 2:
+                    bytes.insert(
+                        contentsOf: Array("<\"'>=&/]".utf8).shuffled(using: &generator).prefix(2), at: place)
+                default:
+                    let end = min(place + Int.random(in: 1...40, using: &generator), bytes.count)
+                    bytes.insert(
+                        contentsOf: Array(bytes[place..<end]),
+                        at: Int.random(in: 0..<bytes.count, using: &generator))
+                }
+            }
+            let whole = try run(bytes, windowByteCount: 1 << 16, pieceByteCount: 1 << 16)
+            let cut = try run(bytes, windowByteCount: 7, pieceByteCount: 3)
+            #expect(samples(whole.rows) == samples(cut.rows))
+            #expect(whole.ending.problems == cut.ending.problems)
+        }
+    }
+}
