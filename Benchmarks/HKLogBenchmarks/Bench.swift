@@ -108,7 +108,11 @@ struct Bench {
         let count = samples ?? options.samples
         if let known = stores[count] { return known }
         let name = "store-\(count)"
-        _ = try work(.make, settings(samples: count, path: name))
+        let made = try work(.make, settings(samples: count, path: name))
+        if let seconds = made.last("checkpointSeconds") {
+            report.note(
+                "\(NumberText.count(Double(count))) samples: the checkpoint took \(NumberText.time(seconds))")
+        }
         stores[count] = name
         return name
     }
