@@ -408,6 +408,7 @@ struct LayerWriter {
 }
 
 /// Writes sections one after the other and takes the checksum of each block on the way.
+@safe
 struct LayerOutput: ~Copyable {
     private let file: any OpenFile
     private let buffer: UnsafeMutableRawPointer
@@ -470,7 +471,7 @@ struct LayerOutput: ~Copyable {
             let part = min(bytes.count - done, LayerOutput.bufferByteCount - count)
             unsafe bytes.withUnsafeBytes { source in
                 // Sound: `part` bytes are left on both sides.
-                guard let base = unsafe source.baseAddress else { return }
+                guard let base = source.baseAddress else { return }
                 unsafe (buffer + count).copyMemory(from: base + done, byteCount: part)
             }
             done += part
@@ -488,7 +489,8 @@ struct LayerOutput: ~Copyable {
         var start = 0
         while start < count {
             let part = min(LayerHeader.blockByteCount, count - start)
-            blockChecksums.append(unsafe hklog_crc32c(0, buffer + start, part))
+            let sum = unsafe hklog_crc32c(0, buffer + start, part)
+            blockChecksums.append(sum)
             start += part
         }
         let bytes = unsafe Span<UInt8>(
