@@ -21,6 +21,8 @@ struct ViewLoader {
         var tornTail: LogFinding?
         /// Checkpoints that did not fit.
         var passedOver = 0
+        /// The views began with a checkpoint of another log: a frame that their anchor lies in knows another nonce.
+        var isOfAnotherLog = false
     }
 
     var checkpoints: CheckpointFolder { CheckpointFolder(files: files, storeID: storeID) }
@@ -55,7 +57,7 @@ struct ViewLoader {
             }
             var outcome = Outcome(views: views, passedOver: passedOver)
             try apply(reader, to: &outcome, until: nil, countingFrom: 0, progress: progress)
-            if !outcome.views.isDamaged { return outcome }
+            if !outcome.views.isDamaged && !outcome.isOfAnotherLog { return outcome }
             passedOver += 1
         }
         var outcome = Outcome(views: try emptyViews(), passedOver: passedOver)
@@ -137,8 +139,7 @@ struct ViewLoader {
                             content.batches[already - 1].nonce == outcome.views.nonce
                         else {
                             if already >= content.batches.count { continue }
-                            outcome.damage = HKLogError(
-                                .damaged, "the checkpoint at anchor \(outcome.views.anchor) is not of this log")
+                            outcome.isOfAnotherLog = true
                             return
                         }
                         content.removeFirst(already)
