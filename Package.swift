@@ -62,7 +62,7 @@ let package = Package(
         .testTarget(
             name: "HKLogCommandTests",
             dependencies: ["HKLogCommand", "HKLog", "HKLogFormat", "HKLogTestSupport"],
-            swiftSettings: swiftSettings),
+            exclude: ["Golden"], swiftSettings: swiftSettings),
         .testTarget(
             name: "RepositoryTests", dependencies: ["HKLogTestSupport"], swiftSettings: swiftSettings),
     ],

@@ -29,7 +29,7 @@ struct Bench {
 
     func work(_ worker: Worker, _ settings: WorkerSettings) throws -> Figures {
         let arguments = [try ownPath(), "worker", worker.rawValue] + settings.words
-        return Figures(lines: try ChildProcess.run(arguments))
+        return Figures(lines: try ChildProcess.run(arguments).output)
     }
 
     /// One run with the allocation counter loaded; its times are worth nothing.
@@ -38,13 +38,15 @@ struct Bench {
         var once = settings
         once.runs = 1
         let arguments = [try ownPath(), "worker", worker.rawValue] + once.words
-        let counted = Figures(lines: try ChildProcess.run(arguments, preloading: counter))
+        let counted = Figures(lines: try ChildProcess.run(arguments, preloading: counter).output)
         var figures = Figures()
         figures.append("allocations", counted["allocations"])
         return figures
     }
 
-    /// This program. On Linux the link is right wherever it was started from.
+    /// This program.
+    ///
+    /// On Linux the link is right wherever it was started from.
     private func ownPath() throws -> String {
         let link = "/proc/self/exe"
         return try SystemFiles().exists(link) ? link : CommandLine.arguments[0]
@@ -76,7 +78,7 @@ struct Bench {
             lines: try ChildProcess.run([
                 limit, "append", flat, path("limit.log"), "\(options.warmRuns + 1)", "\(syncEvery)",
                 views ? "1" : "0",
-            ])
+            ]).output
         ).withoutFirstRun
     }
 
@@ -84,6 +86,7 @@ struct Bench {
         guard let limit = program("limit") else { return Figures() }
         return Figures(
             lines: try ChildProcess.run([limit, "replay", path("limit.log"), "\(options.warmRuns + 1)"])
+                .output
         ).withoutFirstRun
     }
 
@@ -105,7 +108,11 @@ struct Bench {
         let count = samples ?? options.samples
         if let known = stores[count] { return known }
         let name = "store-\(count)"
-        _ = try work(.make, settings(samples: count, path: name))
+        let made = try work(.make, settings(samples: count, path: name))
+        if let seconds = made.last("checkpointSeconds") {
+            report.note(
+                "\(NumberText.count(Double(count))) samples: the checkpoint took \(NumberText.time(seconds))")
+        }
         stores[count] = name
         return name
     }

@@ -6,6 +6,8 @@ package final class CountingFileLayer: FileLayer {
     /// How often each kind of call was made.
     package struct Counts: Sendable, Equatable {
         package var opens = 0
+        /// Files that are open now; `reset` leaves it alone.
+        package var openFiles = 0
         package var reads = 0
         package var writes = 0
         package var bytesWritten = 0
@@ -27,7 +29,13 @@ package final class CountingFileLayer: FileLayer {
     /// Everything since the beginning or the last `reset`.
     package var counts: Counts { state.withLock { $0 } }
 
-    package func reset() { state.withLock { $0 = Counts() } }
+    package func reset() {
+        state.withLock { counts in
+            let openFiles = counts.openFiles
+            counts = Counts()
+            counts.openFiles = openFiles
+        }
+    }
 
     fileprivate func count(_ change: (inout Counts) -> Void) { state.withLock { change(&$0) } }
 
@@ -64,7 +72,10 @@ private final class CountingFile: OpenFile {
     init(base: any OpenFile, layer: CountingFileLayer) {
         self.base = base
         self.layer = layer
+        layer.count { $0.openFiles += 1 }
     }
+
+    deinit { layer.count { $0.openFiles -= 1 } }
 
     func read(into buffer: inout MutableSpan<UInt8>, _ range: Range<Int>, at byteOffset: Int)
         throws(SystemError) -> Int

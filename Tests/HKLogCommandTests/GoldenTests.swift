@@ -11,6 +11,7 @@ struct GoldenTests {
             ("stats-sources", ["stats", "--type", "stepCount", "--separate-by-source"]),
             ("stats-heart", ["stats", "--type", "heartRate"]),
             ("stats-sleep", ["stats", "--type", "sleepAnalysis"]),
+            ("stats-hours", ["stats", "--type", "stepCount", "--every", "hour"]),
             ("samples", ["samples"]), ("types", ["types"]), ("sources", ["sources"]),
             ("anchors", ["anchors"]),
             ("config", ["config"]),

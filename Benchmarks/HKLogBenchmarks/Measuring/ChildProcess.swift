@@ -15,8 +15,14 @@ enum ChildProcess {
         var description: String
     }
 
-    /// - Parameter preloading: a library that is loaded ahead of the program.
-    static func run(_ arguments: [String], preloading: String? = nil) throws -> String {
+    /// What it printed, and what the whole process cost.
+    struct Outcome {
+        var output: String
+        var figures: Figures
+    }
+
+    /// Runs a program; `preloading` names a library that is loaded ahead of it.
+    static func run(_ arguments: [String], preloading: String? = nil) throws -> Outcome {
         var ends: [Int32] = [0, 0]
         guard unsafe pipe(&ends) == 0 else { throw Failure(description: "no pipe: error \(errno)") }
         var actions = unsafe posix_spawn_file_actions_t()
@@ -34,6 +40,8 @@ enum ChildProcess {
         var variables = unsafe copies(of: environment)
         defer { unsafe (words + variables).forEach { unsafe free($0) } }
         var process: pid_t = 0
+        let clock = ContinuousClock()
+        let began = clock.now
         let status = unsafe posix_spawnp(&process, arguments[0], &actions, nil, &words, &variables)
         close(ends[1])
         defer { close(ends[0]) }
@@ -42,13 +50,23 @@ enum ChildProcess {
         }
         let output = readAll(ends[0])
         var result: Int32 = 0
-        while unsafe waitpid(process, &result, 0) < 0 && errno == EINTR {}
+        var usage = rusage()
+        while unsafe wait4(process, &result, 0, &usage) < 0 && errno == EINTR {}
+        let seconds = (clock.now - began).inSeconds
         guard result == 0 else {
             let command = arguments.joined(separator: " ")
             throw Failure(
                 description: "'\(command)' ended with status \(result >> 8), signal \(result & 0x7F)")
         }
-        return output
+        var figures = Figures()
+        figures.append("seconds", seconds)
+        figures.append("processorSeconds", inSeconds(usage.ru_utime) + inSeconds(usage.ru_stime))
+        figures.append("memoryKilobytes", Int(usage.ru_maxrss))
+        return Outcome(output: output, figures: figures)
+    }
+
+    private static func inSeconds(_ time: timeval) -> Double {
+        Double(time.tv_sec) + Double(time.tv_usec) * 1e-6
     }
 
     /// Texts as C has them, with a null pointer at the end.

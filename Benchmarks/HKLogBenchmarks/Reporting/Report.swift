@@ -47,7 +47,7 @@ struct Report {
         if let bytes = figures.last("bytes"), samples > 0 {
             parts.append(NumberText.fixed(bytes / Double(samples), 2) + " B/sample")
         }
-        if let memory = figures.spread("memoryKilobytes") {
+        if name == "seconds", let memory = figures.spread("memoryKilobytes") {
             parts.append(NumberText.fixed(memory.greatest / 1024, 1) + " MB more memory")
         }
         for (name, text) in [("writes", "writes"), ("syncs", "syncs")] {
@@ -60,7 +60,9 @@ struct Report {
         if let buckets = figures.last("buckets"), buckets > 0 {
             parts.append(NumberText.fixed(buckets, 0) + " buckets")
         }
-        if let rows = figures.last("rows") { parts.append(NumberText.fixed(rows, 0) + " rows") }
+        if let rows = figures.last(name == "yearSeconds" ? "yearRows" : "rows") {
+            parts.append(NumberText.fixed(rows, 0) + " rows")
+        }
         let name = program + String(repeating: " ", count: max(0, 26 - program.count))
         print("  \(name) \(parts.joined(separator: " · "))")
     }
@@ -87,7 +89,7 @@ struct Report {
             let theirs = other.spread(otherFigure ?? figure)?.median, own > 0
         else { return }
         ratio("times as fast as \(name)", theirs / own, atLeast: goal)
-        if figure == "seconds", let processor = mine.spread("processorSeconds")?.median,
+        if figure == "seconds", otherFigure == nil, let processor = mine.spread("processorSeconds")?.median,
             let theirProcessor = other.spread("processorSeconds")?.median, processor > 0
         {
             ratio("the same by processor time", theirProcessor / processor, atLeast: goal)

@@ -60,7 +60,7 @@ extension Bench {
     /// Runs a peer once beside the last row of hklog.
     mutating func comparePeer(_ peer: Peer) throws {
         _ = try flatFile()
-        let figures = Figures(lines: try ChildProcess.run(peer.arguments))
+        let figures = Figures(lines: try ChildProcess.run(peer.arguments).output)
         report.add(peer.name, figures, samples: options.samples, timed: peer.figure)
         if peer.joins != .sizes {
             report.speed(lastOwn, over: figures, called: peer.name, figure: peer.figure, atLeast: peer.goal)

@@ -7,6 +7,8 @@ enum Run: String, CaseIterable {
     case smallBatches = "small-batches"
     case open
     case daily
+    case importing = "import"
+    case json
     case sizes
     case growth
 
@@ -19,6 +21,8 @@ enum Run: String, CaseIterable {
         case .smallBatches: try bench.smallBatches()
         case .open: try bench.open()
         case .daily: try bench.daily()
+        case .importing: try bench.importing()
+        case .json: try bench.json()
         case .sizes: try bench.sizes()
         case .growth: try bench.growth()
         }

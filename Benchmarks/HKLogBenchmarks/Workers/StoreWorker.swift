@@ -85,5 +85,20 @@ enum StoreWorker {
         return meter.figures
     }
 
-    static func compact(_ settings: WorkerSettings) throws -> Figures { Figures() }
+    /// Compacts a store, once: it is another one afterwards.
+    static func compact(_ settings: WorkerSettings) throws -> Figures {
+        var figures = Figures()
+        let store = try Store.open(at: settings.path, access: .write)
+        let before = ProcessFigures.beginPeak()
+        let processor = ProcessFigures.processorSeconds()
+        let clock = ContinuousClock()
+        let began = clock.now
+        let report = try store.compact()
+        figures.append("seconds", (clock.now - began).inSeconds)
+        figures.append("processorSeconds", ProcessFigures.processorSeconds() - processor)
+        figures.append("memoryKilobytes", ProcessFigures.peakKilobytes() - before)
+        figures.append("bytes", Int(report.bytesAfter))
+        try store.close()
+        return figures
+    }
 }

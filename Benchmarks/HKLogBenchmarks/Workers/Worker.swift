@@ -5,6 +5,10 @@ import HKLogTestSupport
 enum Worker: String {
     /// Writes the workload as a flat file.
     case flat
+    /// Writes the workload as an export of the Health app.
+    case export
+    /// Writes the workload as JSON Lines.
+    case lines
     /// Encodes and appends batches, without views.
     case append
     /// Appends through a store, with views.
@@ -31,6 +35,8 @@ enum Worker: String {
                 sampleCount: settings.samples, seed: settings.seed, batchSize: settings.batchSize,
                 to: settings.path)
             return Figures()
+        case .export: return try ExportFile.write(settings)
+        case .lines: return try LinesFile.write(settings)
         case .append: return try AppendWorker.run(settings)
         case .store: return try StoreWorker.run(settings)
         case .make: return try StoreWorker.make(settings)

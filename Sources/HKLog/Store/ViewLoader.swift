@@ -147,11 +147,16 @@ struct ViewLoader {
                     if let end, header.endAnchor > end {
                         content.keepFirst(Int(end - max(header.firstAnchor, outcome.views.anchor)))
                     }
-                    if outcome.views.anchor >= countingFrom {
-                        outcome.views.apply(content, counts: &outcome.counts)
-                    } else {
-                        outcome.views.apply(content, counts: &skipped)
+                    if outcome.views.anchor < countingFrom {
+                        // Where counting begins within the frame, its first batches are applied by themselves.
+                        var before = content
+                        let uncounted = Int(clamping: countingFrom - outcome.views.anchor)
+                        before.keepFirst(uncounted)
+                        outcome.views.apply(before, counts: &skipped)
+                        if uncounted >= content.batches.count { break }
+                        content.removeFirst(uncounted)
                     }
+                    outcome.views.apply(content, counts: &outcome.counts)
                 }
                 if let end, outcome.views.anchor >= end { return }
             }

@@ -89,7 +89,13 @@ struct Column<Element: BitwiseCopyable>: ~Copyable {
     }
 
     /// The bytes of all elements.
-    borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        unsafe body(UnsafeRawBufferPointer(start: base, count: count * MemoryLayout<Element>.stride))
+    var bytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        borrowing get {
+            let span = unsafe Span<UInt8>(
+                _unsafeStart: UnsafeRawPointer(base).assumingMemoryBound(to: UInt8.self),
+                count: count * MemoryLayout<Element>.stride)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
     }
 }

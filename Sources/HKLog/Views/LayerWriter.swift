@@ -141,6 +141,7 @@ struct LayerWriter {
     }
 
     private func writeRows(_ output: inout LayerOutput) throws(SystemError) {
+        if rowMap == nil && mergedLayers.isEmpty { return try writeMemory(&output) }
         try output.section(.uuids, elementByteCount: 16, count: keptRows) { writer throws(SystemError) in
             try forEachKept { view, _, _ throws(SystemError) in try writer.put(view.uuid) }
         }
@@ -167,13 +168,43 @@ struct LayerWriter {
         }
     }
 
+    /// Writes the rows in memory as they stand.
+    private func writeMemory(_ output: inout LayerOutput) throws(SystemError) {
+        let count = views.table.count
+        views.table.blankGoneRows()
+        try output.section(.uuids, elementByteCount: 16, count: count) { writer throws(SystemError) in
+            try writer.put(column: views.table.uuids)
+        }
+        try output.section(.starts, elementByteCount: 8, count: count) { writer throws(SystemError) in
+            try writer.put(column: views.table.starts)
+        }
+        try output.section(.durations, elementByteCount: 8, count: count) { writer throws(SystemError) in
+            try writer.put(column: views.table.durations)
+        }
+        try output.section(.values, elementByteCount: 8, count: count) { writer throws(SystemError) in
+            try writer.put(column: views.table.values)
+        }
+        try output.section(.shapes, elementByteCount: 4, count: count) { writer throws(SystemError) in
+            try writer.put(column: views.table.shapes)
+        }
+        try output.section(.extras, elementByteCount: 4, count: count) { writer throws(SystemError) in
+            try writer.put(column: views.table.extras)
+        }
+        try output.section(.batches, elementByteCount: 4, count: count) { writer throws(SystemError) in
+            try writer.put(column: views.table.batches)
+        }
+        try output.section(.flags, elementByteCount: 1, count: count) { writer throws(SystemError) in
+            try writer.put(column: views.table.flags)
+        }
+    }
+
     /// Writes the hash index; the seed it was made with.
     private func writeIndex(_ output: inout LayerOutput) throws(SystemError) -> (first: UInt64, second: UInt64) {
         let seed = views.table.seed
         if rowMap == nil {
             try output.section(.slots, elementByteCount: 8, count: views.table.slots.count) {
                 writer throws(SystemError) in
-                for slot in 0..<views.table.slots.count { try writer.put(views.table.slots[slot]) }
+                try writer.put(column: views.table.slots)
             }
             return seed
         }
@@ -191,7 +222,7 @@ struct LayerWriter {
             slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | local
         }
         try output.section(.slots, elementByteCount: 8, count: slots.count) { writer throws(SystemError) in
-            for slot in 0..<slots.count { try writer.put(slots[slot]) }
+            try writer.put(column: slots)
         }
         return seed
     }
@@ -249,7 +280,7 @@ struct LayerWriter {
             for end in ends { try writer.put(end) }
         }
         try output.section(.bucketRows, elementByteCount: 4, count: rows.count) { writer throws(SystemError) in
-            for index in 0..<rows.count { try writer.put(rows[index]) }
+            try writer.put(column: rows)
         }
     }
 
@@ -346,11 +377,11 @@ struct LayerWriter {
             }
         }
         try output.section(.knownSlots, elementByteCount: 8, count: known.slots.count) { writer throws(SystemError) in
-            for slot in 0..<known.slots.count { try writer.put(known.slots[slot]) }
+            try writer.put(column: known.slots)
         }
         try output.section(.numberSlots, elementByteCount: 8, count: numbered.slots.count) {
             writer throws(SystemError) in
-            for slot in 0..<numbered.slots.count { try writer.put(numbered.slots[slot]) }
+            try writer.put(column: numbered.slots)
         }
     }
 
@@ -377,9 +408,11 @@ struct LayerWriter {
 }
 
 /// Writes sections one after the other and takes the checksum of each block on the way.
+@safe
 struct LayerOutput: ~Copyable {
     private let file: any OpenFile
-    private var buffer: [UInt8] = []
+    private let buffer: UnsafeMutableRawPointer
+    private var count = 0
     private var byteOffset = LayerHeader.byteCount
     private var blockChecksums: [UInt32] = []
     private var sections: [LayerSection: LayerHeader.Section] = [:]
@@ -387,8 +420,10 @@ struct LayerOutput: ~Copyable {
 
     init(file: any OpenFile) {
         self.file = file
-        buffer.reserveCapacity(LayerOutput.bufferByteCount)
+        unsafe buffer = UnsafeMutableRawPointer.allocate(byteCount: LayerOutput.bufferByteCount, alignment: 16)
     }
+
+    deinit { unsafe buffer.deallocate() }
 
     /// Writes one section, which begins at a multiple of 16.
     mutating func section(
@@ -401,52 +436,68 @@ struct LayerOutput: ~Copyable {
         try body(&self)
     }
 
-    private var position: Int { byteOffset + buffer.count }
+    private var position: Int { byteOffset + count }
 
-    /// Writes one plain value.
+    /// Writes one plain value, padded with zeros to its stride.
+    @inline(__always)
     mutating func put<T: BitwiseCopyable>(_ value: T) throws(SystemError) {
-        if buffer.count + MemoryLayout<T>.stride > LayerOutput.bufferByteCount { try fill(value) } else { add(value) }
-        if buffer.count == LayerOutput.bufferByteCount { try flush() }
-    }
-
-    private mutating func add<T: BitwiseCopyable>(_ value: T) {
-        var copy = value
         let stride = MemoryLayout<T>.stride
-        unsafe withUnsafeBytes(of: &copy) { bytes in
-            unsafe buffer.append(contentsOf: bytes)
-            for _ in bytes.count..<stride { buffer.append(0) }
+        if LayerOutput.bufferByteCount - count >= stride {
+            // Sound: the line above has checked that there is room.
+            unsafe buffer.storeBytes(of: value, toByteOffset: count, as: T.self)
+            if stride > MemoryLayout<T>.size {
+                for index in MemoryLayout<T>.size..<stride {
+                    unsafe buffer.storeBytes(of: 0, toByteOffset: count + index, as: UInt8.self)
+                }
+            }
+            count += stride
+            if count == LayerOutput.bufferByteCount { try flush() }
+        } else {
+            try putAcross(value)
         }
     }
 
     /// A value that lies across the buffer's end.
-    private mutating func fill<T: BitwiseCopyable>(_ value: T) throws(SystemError) {
+    private mutating func putAcross<T: BitwiseCopyable>(_ value: T) throws(SystemError) {
         var copy = value
-        let stride = MemoryLayout<T>.stride
         var bytes = unsafe withUnsafeBytes(of: &copy) { unsafe Array($0) }
-        while bytes.count < stride { bytes.append(0) }
+        while bytes.count < MemoryLayout<T>.stride { bytes.append(0) }
         try put(bytes.span)
     }
 
     mutating func put(_ bytes: Span<UInt8>) throws(SystemError) {
-        for index in bytes.indices {
-            buffer.append(bytes[index])
-            if buffer.count == LayerOutput.bufferByteCount { try flush() }
+        var done = 0
+        while done < bytes.count {
+            let part = min(bytes.count - done, LayerOutput.bufferByteCount - count)
+            unsafe bytes.withUnsafeBytes { source in
+                // Sound: `part` bytes are left on both sides.
+                guard let base = source.baseAddress else { return }
+                unsafe (buffer + count).copyMemory(from: base + done, byteCount: part)
+            }
+            done += part
+            count += part
+            if count == LayerOutput.bufferByteCount { try flush() }
         }
+    }
+
+    /// Writes a whole column as it stands in memory.
+    mutating func put<T: BitwiseCopyable>(column: borrowing Column<T>) throws(SystemError) {
+        try put(column.bytes)
     }
 
     private mutating func flush() throws(SystemError) {
         var start = 0
-        while start < buffer.count {
-            let count = min(LayerHeader.blockByteCount, buffer.count - start)
-            let sum = unsafe buffer.withUnsafeBytes { bytes in
-                unsafe hklog_crc32c(0, bytes[start..<start + count].baseAddressOfPart, count)
-            }
+        while start < count {
+            let part = min(LayerHeader.blockByteCount, count - start)
+            let sum = unsafe hklog_crc32c(0, buffer + start, part)
             blockChecksums.append(sum)
-            start += count
+            start += part
         }
-        try file.writeFully(buffer.span, at: byteOffset)
-        byteOffset += buffer.count
-        buffer.removeAll(keepingCapacity: true)
+        let bytes = unsafe Span<UInt8>(
+            _unsafeStart: buffer.assumingMemoryBound(to: UInt8.self), count: count)
+        try file.writeFully(bytes, at: byteOffset)
+        byteOffset += count
+        count = 0
     }
 
     /// Writes the checksum tables and, last, the header.

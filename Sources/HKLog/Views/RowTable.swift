@@ -100,6 +100,16 @@ struct RowTable: ~Copyable {
         }
     }
 
+    /// Takes what gone rows held out of memory: it must not get into a checkpoint.
+    mutating func blankGoneRows() {
+        for row in 0..<count where flags[row] & RowState.gone != 0 {
+            starts[row] = 0
+            durations[row] = 0
+            values[row] = 0
+            extras[row] = 0
+        }
+    }
+
     /// Appends one row and indexes it.
     mutating func append(
         uuid: RawUUID, start: Int64, duration: Int64, value: UInt64, shape: UInt32, extra: UInt32, batch: UInt32,

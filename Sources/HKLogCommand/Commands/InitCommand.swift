@@ -25,7 +25,8 @@ enum InitCommand {
         let options = StoreOptions(timeZone: zone, segmentByteCount: segmentByteCount)
         // A store that exists is only looked at: a writer beside is no obstacle.
         let store = try session.open(isThere ? .read : .writeOrCreate(options))
-        if isThere, let zone, try TimeZoneRules(identifier: zone).identifier != store.settings.timeZone {
+        // Links such as UTC and Etc/UTC are one zone.
+        if isThere, let zone, try TimeZoneRules(identifier: zone).checksum != store.timeZoneRules.checksum {
             throw HKLogError(
                 .invalidArgument,
                 "\(store.path) is a store already, with days of \(store.settings.timeZone);"

@@ -7,8 +7,10 @@ package import HKLogFormat
     private import Glibc
 #endif
 
-/// A made-up health history: samples of twenty types and five sources over five years, at random microseconds, and
-/// deletions of one in a hundred. The same for the same seed and size, on every machine.
+/// A made-up health history, the same for the same seed and size on every machine.
+///
+/// Samples of twenty types and five sources over five years, at random microseconds, and deletions of one in a
+/// hundred.
 ///
 /// Every run and every peer gets this data, so that their figures can be compared.
 package struct Workload {

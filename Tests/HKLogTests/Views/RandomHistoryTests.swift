@@ -25,7 +25,7 @@ import Testing
             rules.priorities = [HistoryMaker.types[0]: preferred, HistoryMaker.types[5]: preferred]
             try test.store.set(priorities: rules.priorities)
         }
-        let count = 60 + seed % 4 * 30
+        let count = 50 + seed % 4 * 25
         for step in 0..<count {
             let context = "seed \(seed), step \(step)"
             let batch = maker.batch(for: model)

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+/// Instructions do not flicker as times do: valgrind counts those of the release build's workers.
+///
+/// Slow, and in need of valgrind: runs where `HKLOG_BENCHMARKS` names a release build of `hklog-benchmarks`.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["HKLOG_BENCHMARKS"] != nil))
+struct InstructionGuardTests {
+    private let program = ProcessInfo.processInfo.environment["HKLOG_BENCHMARKS"] ?? ""
+
+    @Test func `a replayed sample takes no more instructions than its bound`() throws {
+        #expect(try instructionsBySample("replay") <= 1500)
+    }
+
+    @Test func `an appended sample takes no more instructions than its bound`() throws {
+        #expect(try instructionsBySample("append") <= 700)
+    }
+
+    /// What a further sample costs: the difference between two sizes, by which start-up and set-up cancel out.
+    private func instructionsBySample(_ worker: String) throws -> Double {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "hklog-\(UUID().uuidString)"
+        ).path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var totals: [Double] = []
+        for samples in [10_000, 30_000] {
+            let settings = ["samples=\(samples)", "seed=42", "batchSize=1000", "runs=1", "path=\(folder)"]
+            if worker == "replay" { _ = try run(program, ["worker", "make"] + settings) }
+            var counts: [Double] = []
+            for runs in [1, 3] {
+                let words = settings.map { $0 == "runs=1" ? "runs=\(runs)" : $0 }
+                let text = try run(
+                    "/usr/bin/env",
+                    [
+                        "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, "worker",
+                        worker,
+                    ]
+                        + words)
+                let line = try #require(text.split(separator: "\n").first { $0.contains("Collected :") })
+                counts.append(try #require(Double(line.split(separator: " ").last ?? "")))
+            }
+            totals.append((counts[1] - counts[0]) / 2)
+        }
+        return (totals[1] - totals[0]) / 20_000
+    }
+
+    private func run(_ path: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardError = pipe
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return String(decoding: data, as: UTF8.self)
+    }
+}
