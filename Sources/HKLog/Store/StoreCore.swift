@@ -177,7 +177,10 @@ final class StoreCore {
     }
 
     /// Throws the views away, checkpoints too, and replays the log.
+    ///
+    /// A group that waits is written first: the views that are thrown away are all that knows of it.
     func rebuildViews() throws(HKLogError) {
+        try commit()
         warnings.append("a checkpoint is damaged and was set aside; the views were rebuilt from the log")
         checkpointsAreUnfit = true
         try replaceViews()
