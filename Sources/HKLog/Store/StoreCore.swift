@@ -82,7 +82,8 @@ final class StoreCore {
             return names.contains { !own.contains($0) }
         } catch {
             if error.isMissing && error.number != ErrorNumber.notDirectory { return false }
-            throw .system(error, "look into", path: files.store)
+            throw HKLogError(
+                .cannotCreate, "\(files.store): cannot make the store: \(ErrorNumber.text(of: error.number))")
         }
     }
 

@@ -19,10 +19,10 @@ struct ViewLoader {
         var gaps: [ClosedRange<UInt64>] = []
         /// A torn tail: unfinished bytes behind the last frame.
         var tornTail: LogFinding?
+        /// The views were of another log than the one that goes on here.
+        var isForeign = false
         /// Checkpoints that did not fit.
         var passedOver = 0
-        /// The views began with a checkpoint of another log: a frame that their anchor lies in knows another nonce.
-        var isOfAnotherLog = false
     }
 
     var checkpoints: CheckpointFolder { CheckpointFolder(files: files, storeID: storeID) }
@@ -57,7 +57,7 @@ struct ViewLoader {
             }
             var outcome = Outcome(views: views, passedOver: passedOver)
             try apply(reader, to: &outcome, until: nil, countingFrom: 0, progress: progress)
-            if !outcome.views.isDamaged && !outcome.isOfAnotherLog { return outcome }
+            if !outcome.views.isDamaged && !outcome.isForeign { return outcome }
             passedOver += 1
         }
         var outcome = Outcome(views: try emptyViews(), passedOver: passedOver)
@@ -139,7 +139,7 @@ struct ViewLoader {
                             content.batches[already - 1].nonce == outcome.views.nonce
                         else {
                             if already >= content.batches.count { continue }
-                            outcome.isOfAnotherLog = true
+                            outcome.isForeign = true
                             return
                         }
                         content.removeFirst(already)

@@ -21,7 +21,10 @@ struct CallGuardTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let layer = CountingFileLayer()
         let store = try Store.open(at: path, access: access, layer: layer)
-        for batch in batches(20) {
+        let batches = batches(20)
+        // The first one loads the views.
+        try store.append(batches[0])
+        for batch in batches.dropFirst() {
             layer.reset()
             try store.append(batch)
             let counts = layer.counts
@@ -34,7 +37,7 @@ struct CallGuardTests {
         try store.close()
     }
 
-    @Test func `a group is one write a batch and one sync in all`() throws {
+    @Test func `a group is one write and one sync`() throws {
         let path = temporaryStore()
         defer { try? FileManager.default.removeItem(atPath: path) }
         let layer = CountingFileLayer()
@@ -43,9 +46,9 @@ struct CallGuardTests {
         for _ in 0..<3 {
             layer.reset()
             for batch in batches.prefix(10) { try store.enqueue(changed(batch)) }
-            #expect(layer.counts.dataSyncs == 0)
+            #expect(layer.counts.writes + layer.counts.dataSyncs == 0)
             try store.commit()
-            #expect(layer.counts.writes == 10)
+            #expect(layer.counts.writes == 1)
             #expect(layer.counts.dataSyncs == 1)
         }
         try store.close()

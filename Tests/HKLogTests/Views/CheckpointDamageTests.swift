@@ -197,12 +197,18 @@ import Testing
             let batch = maker.batch(for: model)
             if case .append = model.append(batch) { try restored.store.append(batch) }
         }
-        try restored.store.close()
-        for name in later.checkpointNames {
-            early.put(try #require(later.layer.bytes(at: path(name))), at: path(name))
+        // Once with a frame that begins at the checkpoint's anchor, once, compacted, with the anchor within a frame.
+        for isCompacted in [false, true] {
+            if isCompacted { _ = try restored.store.compact(purge: true) }
+            try restored.store.close()
+            for name in restored.checkpointNames { try early.unlink(path(name)) }
+            for name in later.checkpointNames {
+                early.put(try #require(later.layer.bytes(at: path(name))), at: path(name))
+            }
+            restored.store = try Store.open(at: TestStore.path, access: .write, layer: early)
+            try check(restored, model, "cut back and gone on, compacted: \(isCompacted)")
+            #expect(restored.store.takeWarnings().count == 1)
         }
-        restored.store = try Store.open(at: TestStore.path, access: .write, layer: early)
-        try check(restored, model, "cut back and gone on")
         try restored.store.close()
     }
 }
