@@ -24,7 +24,9 @@ import Testing
         for folder in ["", "/log", "/views"] {
             for name in try layer.names(in: StoreRehearsal.path + folder) {
                 let path = "\(StoreRehearsal.path)\(folder)/\(name)"
-                if try !layer.status(of: path).isDirectory { files.append((path, layer.bytes(at: path) ?? [])) }
+                if try !layer.status(of: path).isDirectory {
+                    files.append((path, layer.bytes(at: path) ?? []))
+                }
             }
         }
         return files
@@ -74,15 +76,18 @@ import Testing
             try append(batch)
         }
         for index in 10..<15 {
-            try append(Batch(stream: "phone", added: [try item(uuids[index], index, true)], anchor: "p\(index)"))
+            try append(
+                Batch(stream: "phone", added: [try item(uuids[index], index, true)], anchor: "p\(index)"))
         }
         for index in 10..<15 {
-            try append(Batch(stream: "phone", added: [try item(uuids[index], index, false)], anchor: "q\(index)"))
+            try append(
+                Batch(stream: "phone", added: [try item(uuids[index], index, false)], anchor: "q\(index)"))
         }
         try store.checkpoint()
         try append(Batch(stream: "phone", added: [], deleted: Array(uuids[0..<10]), anchor: "gone"))
         for index in 15..<20 {
-            try append(Batch(stream: "watch", added: [try item(uuids[index], index, true)], anchor: "w\(index)"))
+            try append(
+                Batch(stream: "watch", added: [try item(uuids[index], index, true)], anchor: "w\(index)"))
         }
         var listing = Batch(stream: "watch", added: [try item(uuids[39], 39, false)], anchor: "listing")
         listing.snapshot = .whole
@@ -91,7 +96,9 @@ import Testing
         try store.checkpoint()
 
         let before = try Self.files(layer)
-        for text in gone + kept { #expect(Self.isAnywhere(text, in: before), "the markers can be found at all") }
+        for text in gone + kept {
+            #expect(Self.isAnywhere(text, in: before), "the markers can be found at all")
+        }
         let digest = try store.info().digest
         let position = try store.changes(since: 12).position()
         let used = layer.usedByteCount
@@ -99,7 +106,9 @@ import Testing
         #expect(report.rowsRemoved == 20)
         let after = try Self.files(layer)
         for text in gone {
-            for (path, bytes) in after where Self.contains(bytes, text) { Issue.record("\(text) is in \(path)") }
+            for (path, bytes) in after where Self.contains(bytes, text) {
+                Issue.record("\(text) is in \(path)")
+            }
         }
         for text in kept { #expect(Self.isAnywhere(text, in: after)) }
         #expect(layer.usedByteCount < used * 3 / 4, "\(layer.usedByteCount) of \(used) bytes")

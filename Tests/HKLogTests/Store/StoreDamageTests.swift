@@ -106,7 +106,8 @@ enum StoreDamage {
             try require(contents.gaps.count <= 2, "no more is lost than the frame: \(contents.gaps)")
             for anchor in contents.gaps {
                 try require(
-                    gapsAsProblems.contains { $0.contains(anchor) }, "verify named \(anchor): \(report.problems)")
+                    gapsAsProblems.contains { $0.contains(anchor) },
+                    "verify named \(anchor): \(report.problems)")
             }
         }
         try StoreRehearsal.requireReplayAgrees(store)
@@ -119,7 +120,8 @@ enum StoreDamage {
     }
 
     @Test(arguments: [false, true])
-    func `no flipped bit is believed, and repair keeps everything but its frame`(withCheckpoint: Bool) throws {
+    func `no flipped bit is believed, and repair keeps everything but its frame`(withCheckpoint: Bool) throws
+    {
         let whole = try StoreDamage.filled(withCheckpoint: withCheckpoint)
         let names = StoreDamage.segments(of: whole)
         #expect(names.count >= 3)
@@ -128,9 +130,9 @@ enum StoreDamage {
         for (segment, name) in names.enumerated() {
             let path = "\(StoreRehearsal.path)/log/\(name)"
             let original = try #require(whole.bytes(at: path))
-            let step = testScale > 1 ? 1 : 37
+            let step = max(1, 97 / testScale)
             for place in stride(from: segment, to: original.count, by: step) {
-                for bit in 0..<8 where testScale > 1 || bit == (place &* 5 &+ segment) % 8 {
+                for bit in 0..<8 where testScale >= 97 || bit == (place &* 5 &+ segment) % 8 {
                     let layer = whole.copy()
                     var bytes = original
                     bytes[place] ^= 1 << UInt8(bit)
@@ -161,12 +163,13 @@ enum StoreDamage {
         for (segment, name) in names.enumerated() {
             let path = "\(StoreRehearsal.path)/log/\(name)"
             let original = try #require(whole.bytes(at: path))
-            for length in stride(from: segment, to: original.count, by: testScale > 1 ? 1 : 83) {
+            for length in stride(from: segment, to: original.count, by: max(1, 151 / testScale)) {
                 cases += 1
                 let layer = whole.copy()
                 layer.put(Array(original.prefix(length)), at: path)
                 do throws(HKLogError) {
-                    try Self.checkCut(layer, isLast: segment == names.count - 1, digest: digest, withCheckpoint)
+                    try Self.checkCut(
+                        layer, isLast: segment == names.count - 1, digest: digest, withCheckpoint)
                 } catch {
                     Issue.record("\(name) cut to \(length): \(error)")
                     return
@@ -181,7 +184,9 @@ enum StoreDamage {
     ) throws(HKLogError) {
         let files = LogFiles(layer: layer, store: StoreRehearsal.path)
         let report = try Store.verify(files, secondLookAfter: 0)
-        if !isLast || withCheckpoint { try require(!report.sound, "a later segment or a checkpoint proves it") }
+        if !isLast || withCheckpoint {
+            try require(!report.sound, "a later segment or a checkpoint proves it")
+        }
         if isLast {
             let store = try StoreRehearsal.open(layer)
             let contents = try StoreRehearsal.contents(store)
@@ -194,7 +199,8 @@ enum StoreDamage {
             try store.close()
             let verified = try Store.verify(files, secondLookAfter: 0)
             try require(
-                verified.problems.allSatisfy { $0.file.hasPrefix("views/") }, "the log is sound: \(verified.problems)")
+                verified.problems.allSatisfy { $0.file.hasPrefix("views/") },
+                "the log is sound: \(verified.problems)")
             return
         }
         _ = try Store.repair(files)
@@ -203,7 +209,8 @@ enum StoreDamage {
         let store = try StoreRehearsal.open(layer)
         let contents = try StoreRehearsal.contents(store)
         try require(contents.end == StoreDamage.count, "later batches keep their anchors")
-        try require(contents.gaps.count + contents.batches.count == StoreDamage.count, "each is there or named")
+        try require(
+            contents.gaps.count + contents.batches.count == StoreDamage.count, "each is there or named")
         try StoreRehearsal.requireReplayAgrees(store)
         try store.close()
     }
@@ -216,7 +223,7 @@ enum StoreDamage {
         let original = try #require(whole.bytes(at: "\(folder)/\(name)"))
         var found = 0
         var tried = 0
-        for place in stride(from: 0, to: original.count, by: testScale > 1 ? 61 : 509) {
+        for place in stride(from: 0, to: original.count, by: max(61, 509 / testScale)) {
             tried += 1
             let layer = whole.copy()
             var bytes = original
@@ -311,7 +318,7 @@ enum StoreDamage {
         let folder = "\(StoreRehearsal.path)/views"
         let name = try #require(try whole.names(in: folder).first { $0.hasSuffix(".ckp") })
         let original = try #require(whole.bytes(at: "\(folder)/\(name)"))
-        for place in stride(from: 4096, to: original.count, by: testScale > 1 ? 61 : 1021) {
+        for place in stride(from: 4096, to: original.count, by: max(61, 1021 / testScale)) {
             let layer = whole.copy()
             var bytes = original
             bytes[place] ^= 16

@@ -6,7 +6,8 @@ import Testing
 /// Each call to the operating system fails at each of its occurrences, under a store with all that it does.
 @Suite struct StoreFaultTests {
     static let calls: [StaticCallName] = [
-        .open, .pread, .pwrite, .fdatasync, .fsync, .ftruncate, .fallocate, .rename, .unlink, .mkdir, .readdir,
+        .open, .pread, .pwrite, .fdatasync, .fsync, .ftruncate, .fallocate, .rename, .unlink, .mkdir,
+        .readdir,
         .fstat, .stat, .flock, .getrandom,
     ]
 
@@ -30,7 +31,8 @@ import Testing
 
     private static func requireClear(_ error: HKLogError) throws(HKLogError) {
         let codes: [HKLogError.Code] = [.inputOutput, .writerFinished, .cannotCreate]
-        try require(codes.contains(error.code), "an error of the disk, not \(error.code.name): \(error.message)")
+        try require(
+            codes.contains(error.code), "an error of the disk, not \(error.code.name): \(error.message)")
         try require(
             !error.message.contains("\n") && error.message.contains(StoreRehearsal.path),
             "one line that names the place: \(error.message)")
@@ -45,7 +47,7 @@ import Testing
         first.run()
         #expect(first.failures.isEmpty)
         let count = whole.count(of: call)
-        let step = testScale > 1 ? 1 : max(1, count / 5)
+        let step = max(1, count / (2 * testScale))
         var runs = 0
         var unfinished = 0
         for (number, fault) in Self.faults(of: call).enumerated() {
@@ -67,7 +69,9 @@ import Testing
                         try require(run.reopened == 0, "goes on when there is room: \(run.failures)")
                     default: if run.reopened > 0 { unfinished += 1 }
                     }
-                    for state in layer.snapshot.crashStates(randomCount: 1, seed: UInt64(occurrence)).prefix(2) {
+                    for state in layer.snapshot.crashStates(randomCount: 1, seed: UInt64(occurrence)).prefix(
+                        2)
+                    {
                         try StoreRehearsal.check(
                             state, acknowledged: run.acknowledged, attempted: run.attempted)
                     }
@@ -77,14 +81,17 @@ import Testing
                 }
             }
         }
-        print("store faults: \(call.rawValue) \(count) times, \(runs) runs, \(unfinished) with a finished writer")
+        print(
+            "store faults: \(call.rawValue) \(count) times, \(runs) runs, \(unfinished) with a finished writer"
+        )
     }
 
     @Test(arguments: calls)
     func `a checkpoint that fails is no obstacle`(call: StaticCallName) throws {
         let layer = SimulatedFileLayer()
         layer.plan { made, _, path in
-            made == call && path.hasPrefix("\(StoreRehearsal.path)/views") ? .failure(ErrorNumber.inputOutput) : nil
+            made == call && path.hasPrefix("\(StoreRehearsal.path)/views")
+                ? .failure(ErrorNumber.inputOutput) : nil
         }
         let run = StoreRehearsalRun(layer, sync: .group)
         run.run()
@@ -110,7 +117,7 @@ import Testing
         #expect(!expected.isEmpty)
         let count = whole.count(of: call)
         for (number, fault) in Self.faults(of: call).enumerated() {
-            let step = testScale > 1 ? 1 : max(1, count / 4)
+            let step = max(1, count / (2 * testScale))
             for occurrence in stride(from: number % step, to: count, by: step) {
                 let layer = damaged.copy()
                 let files = LogFiles(layer: layer, store: StoreRehearsal.path)
@@ -135,5 +142,35 @@ import Testing
                 }
             }
         }
+    }
+
+    @Test func `a batch appended beside a group that waits stands behind it`() throws {
+        let layer = SimulatedFileLayer()
+        let store = try StoreRehearsal.open(layer, StoreRehearsal.creating)
+        for index in 0..<2 {
+            #expect(try store.enqueue(StoreRehearsal.batch(index)).logAnchor == UInt64(index) + 1)
+        }
+        #expect(try store.append(StoreRehearsal.batch(2)).logAnchor == 3)
+        #expect(try StoreRehearsal.contents(store).batches == [1, 2, 3])
+        try store.close()
+    }
+
+    @Test func `what a failed commit did not write may be sent again, in a group or alone`() throws {
+        let layer = SimulatedFileLayer()
+        let store = try StoreRehearsal.open(layer, StoreRehearsal.creating)
+        try store.append(StoreRehearsal.batch(0))
+        for index in 1..<3 { try store.enqueue(StoreRehearsal.batch(index)) }
+        layer.plan { call, _, _ in call == .pwrite ? .failure(ErrorNumber.noSpace) : nil }
+        #expect(throws: HKLogError.self) { try store.commit() }
+        layer.plan(nil)
+        #expect(try store.info().logAnchor == 1)
+        for index in 1..<3 {
+            let result = try store.enqueue(StoreRehearsal.batch(index))
+            #expect(!result.duplicate && result.logAnchor == UInt64(index) + 1)
+        }
+        try store.commit()
+        #expect(try StoreRehearsal.contents(store).batches == [1, 2, 3])
+        try StoreRehearsal.requireReplayAgrees(store)
+        try store.close()
     }
 }

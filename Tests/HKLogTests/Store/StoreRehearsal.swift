@@ -48,7 +48,9 @@ enum StoreRehearsal {
     }
 
     /// The log's batches by anchor, each checked against the one that belongs there, and the lost ones.
-    static func contents(_ store: Store) throws(HKLogError) -> (batches: Set<UInt64>, gaps: Set<UInt64>, end: UInt64) {
+    static func contents(_ store: Store) throws(HKLogError) -> (
+        batches: Set<UInt64>, gaps: Set<UInt64>, end: UInt64
+    ) {
         let reader = try store.changes(since: 0)
         var batches: Set<UInt64> = []
         var gaps: Set<UInt64> = []
@@ -81,7 +83,8 @@ enum StoreRehearsal {
     static func requireReplayAgrees(_ store: Store) throws(HKLogError) {
         let info = try store.info()
         let fresh = try store.replay(from: 0, to: info.logAnchor)
-        try require(fresh.digest == info.digest, "the digest \(info.digest) at \(info.logAnchor) is a replay's")
+        try require(
+            fresh.digest == info.digest, "the digest \(info.digest) at \(info.logAnchor) is a replay's")
     }
 
     /// Opens what is there, for reading, for writing and once more, and appends the next batch.
@@ -156,7 +159,9 @@ final class StoreRehearsalRun {
         append(1)
         close()
         append(2)
-        step("set") { store throws(HKLogError) in try store.set(styles: ["HKQuantityTypeIdentifierHeartRate": .cumulative]) }
+        step("set") { store throws(HKLogError) in
+            try store.set(styles: ["HKQuantityTypeIdentifierHeartRate": .cumulative])
+        }
         append(1)
         close()
     }
