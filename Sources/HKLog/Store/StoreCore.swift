@@ -206,6 +206,8 @@ final class StoreCore {
         guard let writer, !isClosed else {
             throw HKLogError(.invalidArgument, "\(files.store): the store was not opened for writing")
         }
+        // After a failed sync the log may hold what the views do not: nothing may be decided any more.
+        try writer.checkOpen()
         return writer
     }
 
@@ -278,6 +280,8 @@ final class StoreCore {
             group.add(
                 content.batches[0], of: content, rows: 0..<content.rows.count, deletions: 0..<content.deletions.count)
         } else {
+            // What waits was decided first and stands first.
+            try commit()
             try write(content, to: writer, syncing: syncing)
         }
     }
