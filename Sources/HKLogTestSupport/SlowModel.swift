@@ -20,6 +20,8 @@ package struct SlowModel {
         package var epoch: UInt64
         package var sequence: UInt64
         var content: Content
+        /// The stream's name.
+        package var stream: Name
     }
 
     package struct Cell {
@@ -104,8 +106,8 @@ package struct SlowModel {
         var pages: [Entry] = []
         var opening = log.count
         if batch.snapshot == .end {
-            opening = log.lastIndex { $0.batch.isOpener && Name($0.batch.stream) == Name(batch.stream) } ?? 0
-            pages = log[opening...].filter { Name($0.batch.stream) == Name(batch.stream) }
+            opening = log.lastIndex { $0.batch.isOpener && $0.stream == Name(batch.stream) } ?? 0
+            pages = log[opening...].filter { $0.stream == Name(batch.stream) }
         }
         if pages.allSatisfy({ $0.added.isEmpty }) && batch.added.isEmpty && !live.isEmpty { return true }
         var before = SlowModel()
@@ -121,7 +123,8 @@ package struct SlowModel {
         let verdict = verdict(on: batch)
         guard case .append(let epoch, let sequence) = verdict else { return verdict }
         let entry = Entry(
-            batch: batch, added: batch.added, epoch: epoch, sequence: sequence, content: Content(batch))
+            batch: batch, added: batch.added, epoch: epoch, sequence: sequence, content: Content(batch),
+            stream: Name(batch.stream))
         log.append(entry)
         guard !entry.added.isEmpty else { return verdict }
         let cells = cells
@@ -136,12 +139,12 @@ package struct SlowModel {
 
     package func entries(of stream: String) -> [Entry] {
         let name = Name(stream)
-        return log.filter { Name($0.batch.stream) == name }
+        return log.filter { $0.stream == name }
     }
 
     package var streams: [String] {
         var names: [Name: String] = [:]
-        for entry in log { names[Name(entry.batch.stream)] = entry.batch.stream }
+        for entry in log { names[entry.stream] = entry.batch.stream }
         return names.sorted { $0.key < $1.key }.map(\.value)
     }
 
@@ -183,7 +186,7 @@ package struct SlowModel {
             cells[key] = cell
         }
         for entry in log {
-            let stream = Name(entry.batch.stream)
+            let stream = entry.stream
             for sample in entry.added {
                 join(
                     Cell(epoch: entry.epoch, isDead: false, sequence: entry.sequence, sample: sample),

@@ -165,7 +165,7 @@ private func failure(_ path: String) -> HKLogError? {
         writer.add("apple_health_export/export_cda.xml", Array(cda.utf8))
         writer.add("apple_health_export/Export.xml", [])
         let none = failure(folder.write(writer.finish(), "none.zip"))
-        #expect(none?.code == .invalidData && none?.message.contains("export_cda.xml") == true)
+        #expect(none?.code == .invalidData && none?.message.contains("Export.xml (it is empty)") == true)
         writer.add("a.xml", ExportFixture.document(""))
         writer.add("b.xml", ExportFixture.document(""))
         let two = failure(folder.write(writer.finish(), "two.zip"))

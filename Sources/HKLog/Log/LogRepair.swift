@@ -22,8 +22,10 @@ extension LogFiles {
     /// Damaged bytes go into files of their own; where batches are lost a gap takes their place. A lost or damaged
     /// `store.json` is made anew from the segments' headers, with what `settings` answers for the store's id. May be
     /// interrupted at any point and called again; on a sound log it only does what opening for writing does. The
-    /// checkpoints that cover a gap are the caller's to set aside.
+    /// checkpoints that cover a gap are the caller's to set aside, in `beforeRewrite`: from the rewrite on the log
+    /// looks sound, and nothing would tell that they know of batches that are lost.
     package func repair(
+        beforeRewrite: (LogRepairReport) throws(HKLogError) -> Void = { _ throws(HKLogError) in },
         settings: (RawUUID) throws(HKLogError) -> StoreManifest
     ) throws(HKLogError) -> LogRepairReport {
         let lock = try StoreLock(self)
@@ -40,7 +42,7 @@ extension LogFiles {
             throw .system(error, "place the first segment", path: log)
         }
         let manifest = try repairedManifest(settings, &report)
-        try repairSegments(manifest, &report)
+        try repairSegments(manifest, &report, beforeRewrite)
         index.forget()
         // What is left is a torn tail at most.
         let writer = try LogWriter(
@@ -111,7 +113,10 @@ extension LogFiles {
         }?.key
     }
 
-    private func repairSegments(_ manifest: StoreManifest, _ report: inout LogRepairReport) throws(HKLogError) {
+    private func repairSegments(
+        _ manifest: StoreManifest, _ report: inout LogRepairReport,
+        _ beforeRewrite: (LogRepairReport) throws(HKLogError) -> Void
+    ) throws(HKLogError) {
         var plan = RepairPlan(self, storeID: manifest.storeID)
         do throws(SystemError) {
             try plan.collect()
@@ -148,6 +153,7 @@ extension LogFiles {
         let put = rewritten.map(\.firstAnchor)
         let names = Set(put.map(Self.segmentName(firstAnchor:)))
         let removed = plan.removed.filter { !names.contains($0) }
+        try beforeRewrite(report)
         try commit(SwitchRecord(token: token, put: put, removed: removed))
         try settle()
     }

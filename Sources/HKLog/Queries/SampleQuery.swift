@@ -39,4 +39,7 @@ public struct StoredSample: Sendable, Equatable {
     public var sample: Sample
     /// The stream's name.
     public var stream: String
+    /// The source as people see it: its name, with the bundle identifier where two share one; `manual` for manual
+    /// entries, `(none)` where there is none.
+    public var sourceName: String
 }

@@ -11,15 +11,15 @@ extension Store {
         try verify(LogFiles(layer: SystemFiles(), store: path), progress: progress)
     }
 
-    package static func verify(_ files: LogFiles, progress: ((UInt64, UInt64) -> Void)? = nil) throws(HKLogError)
-        -> VerifyReport
-    {
+    package static func verify(
+        _ files: LogFiles, secondLookAfter milliseconds: Int = 1000, progress: ((UInt64, UInt64) -> Void)? = nil
+    ) throws(HKLogError) -> VerifyReport {
         var verification = try Verification(files)
         let report = try verification.run(progress)
         guard report.problems.contains(where: { $0.what == LogFinding.Kind.tornTail.rawValue }) else { return report }
         // Beside a writer, a frame that was just being written is whole by now. Whether there is one is not asked:
         // that would take the lock away from it.
-        Platform.sleep(milliseconds: 1000)
+        Platform.sleep(milliseconds: milliseconds)
         verification = try Verification(files)
         return try verification.run(progress)
     }
@@ -39,7 +39,10 @@ extension Store {
             guard error.code != .notFound else { throw error }
         }
         var settingsFrom = ""
-        let log = try files.repair { id throws(HKLogError) in
+        var checkpoints: [String] = []
+        let log = try files.repair(
+            beforeRewrite: { log throws(HKLogError) in checkpoints = try setCheckpointsAside(files, log) }
+        ) { id throws(HKLogError) in
             let folder = CheckpointFolder(files: files, storeID: id)
             var settings: StoreSettings?
             for name in folder.names() where settings == nil {
@@ -66,31 +69,31 @@ extension Store {
         for gap in report.gaps {
             report.actions.append("batches \(gap.lowerBound) to \(gap.upperBound) are lost; the gap is recorded")
         }
-        try setCheckpointsAside(files, log, &report)
+        if !checkpoints.isEmpty {
+            report.setAside.append(contentsOf: checkpoints)
+            report.actions.append(
+                "set \(checkpoints.count) checkpoint file\(checkpoints.count == 1 ? "" : "s") aside: they may hold "
+                    + "the only copy of what was lost")
+        }
         return report
     }
 
     /// Checkpoints that cover lost batches may be the only copy of what was in them: they are kept, out of the way.
-    private static func setCheckpointsAside(
-        _ files: LogFiles, _ log: LogRepairReport, _ report: inout RepairReport
-    ) throws(HKLogError) {
-        guard log.rewroteSegments || !report.gaps.isEmpty else { return }
+    /// Their new names, from the store on.
+    private static func setCheckpointsAside(_ files: LogFiles, _ log: LogRepairReport) throws(HKLogError) -> [String] {
         let folder = CheckpointFolder(files: files, storeID: RawUUID(first: 0, second: 0))
+        let lowest = log.gaps.filter { !$0.isEmpty }.map(\.lowerBound).min() ?? 0
         do throws(SystemError) {
-            var moved = 0
+            var moved: [String] = []
             for name in folder.names() {
-                let lowest = report.gaps.map(\.lowerBound).min() ?? 0
-                // A checkpoint that ends before the first gap is as good as before.
-                if let layer = folder.open(name), layer.header.toAnchor < lowest { continue }
+                // A checkpoint that ends before the first lost batch is as good as before.
+                if let layer = folder.open(name), layer.header.toAnchor <= lowest { continue }
                 let aside = "\(name).aside"
                 try files.layer.rename("\(folder.path)/\(name)", to: "\(folder.path)/\(aside)")
-                report.setAside.append("\(CheckpointFolder.name)/\(aside)")
-                moved += 1
+                moved.append("\(CheckpointFolder.name)/\(aside)")
             }
-            guard moved > 0 else { return }
-            try files.layer.synchronizeDirectory(folder.path)
-            report.actions.append(
-                "set \(moved) checkpoint file\(moved == 1 ? "" : "s") aside: they may hold the only copy of what was lost")
+            if !moved.isEmpty { try files.layer.synchronizeDirectory(folder.path) }
+            return moved
         } catch {
             throw .system(error, "set checkpoints aside", path: folder.path)
         }

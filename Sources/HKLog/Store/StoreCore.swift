@@ -17,6 +17,8 @@ final class StoreCore {
     private var loaded: Views?
     var warnings: [String] = []
     private(set) var damage: HKLogError?
+    /// The checkpoints on disk do not fit: the next chance to write others is to be taken, however little they save.
+    private var checkpointsAreUnfit = false
     private(set) var gaps: [ClosedRange<UInt64>] = []
 
     private var encoder = FrameEncoder()
@@ -80,7 +82,8 @@ final class StoreCore {
             return names.contains { !own.contains($0) }
         } catch {
             if error.isMissing && error.number != ErrorNumber.notDirectory { return false }
-            throw .system(error, "look into", path: files.store)
+            throw HKLogError(
+                .cannotCreate, "\(files.store): cannot make the store: \(ErrorNumber.text(of: error.number))")
         }
     }
 
@@ -161,6 +164,7 @@ final class StoreCore {
         damage = outcome.damage
         gaps = outcome.gaps
         if outcome.passedOver > 0 {
+            checkpointsAreUnfit = true
             warnings.append("a checkpoint did not fit and was passed over; the views were rebuilt from the log")
         }
         if writer != nil {
@@ -173,8 +177,12 @@ final class StoreCore {
     }
 
     /// Throws the views away, checkpoints too, and replays the log.
+    ///
+    /// A group that waits is written first: the views that are thrown away are all that knows of it.
     func rebuildViews() throws(HKLogError) {
+        try commit()
         warnings.append("a checkpoint is damaged and was set aside; the views were rebuilt from the log")
+        checkpointsAreUnfit = true
         try replaceViews()
     }
 
@@ -388,6 +396,7 @@ final class StoreCore {
     /// Whether more has been replayed or appended since the newest checkpoint than opening should have to replay:
     /// 64 Ki rows or a 32nd of the store.
     private func isCheckpointDue(_ views: Views) -> Bool {
+        if checkpointsAreUnfit { return true }
         let rows = views.rowBase + views.table.count
         let batches = views.batchBase + views.batches.count
         return views.table.count > max(65_536, rows / 32) || views.batches.count > max(65_536, batches / 32)
@@ -403,24 +412,24 @@ final class StoreCore {
         try commit()
         let views = try views()
         if let damage { throw damage }
-        guard whole || views.table.count > 0 || views.batches.count > 0 else { return }
+        guard whole || checkpointsAreUnfit || views.table.count > 0 || views.batches.count > 0 else { return }
         // A checkpoint may not reach further than what is on stable storage.
         if let writer, !writer.isSynchronized, sync != .none { try writer.synchronize() }
         let folder = loader.checkpoints
         let definition = loader.definition
         do throws(SystemError) {
             guard let name = try folder.write(views, definition: definition, whole: whole) else { return }
-            if views.isDamaged {
-                try? files.layer.unlinkIfThere("\(folder.path)/\(name)")
-                throw SystemError(.pread, ErrorNumber.inputOutput)
-            }
+            checkpointsAreUnfit = false
             if let chain = folder.chain(endingWith: name, definition: definition) {
                 let seed = (try files.layer.randomWord(), try files.layer.randomWord())
                 let fresh = Views(settings: settings, calendar: calendar, seed: seed, layers: chain)
                 if !fresh.isDamaged { loaded = fresh }
             }
         } catch {
-            if views.isDamaged { try rebuildViews() }
+            if views.isDamaged {
+                try rebuildViews()
+                return try checkpoint(whole: whole, required: required)
+            }
             guard required else { return }
             throw .system(error, "write a checkpoint", path: folder.path)
         }
@@ -485,6 +494,7 @@ final class StoreCore {
         manifest = next
         settings = changed
         calendar = LocalCalendar(rules: try TimeZoneRules(identifier: changed.timeZone))
+        checkpointsAreUnfit = !loader.checkpoints.names().isEmpty
         try replaceViews()
     }
 

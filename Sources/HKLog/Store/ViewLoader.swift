@@ -19,6 +19,8 @@ struct ViewLoader {
         var gaps: [ClosedRange<UInt64>] = []
         /// A torn tail: unfinished bytes behind the last frame.
         var tornTail: LogFinding?
+        /// The views were of another log than the one that goes on here.
+        var isForeign = false
         /// Checkpoints that did not fit.
         var passedOver = 0
     }
@@ -55,7 +57,7 @@ struct ViewLoader {
             }
             var outcome = Outcome(views: views, passedOver: passedOver)
             try apply(reader, to: &outcome, until: nil, countingFrom: 0, progress: progress)
-            if !outcome.views.isDamaged { return outcome }
+            if !outcome.views.isDamaged && !outcome.isForeign { return outcome }
             passedOver += 1
         }
         var outcome = Outcome(views: try emptyViews(), passedOver: passedOver)
@@ -137,8 +139,7 @@ struct ViewLoader {
                             content.batches[already - 1].nonce == outcome.views.nonce
                         else {
                             if already >= content.batches.count { continue }
-                            outcome.damage = HKLogError(
-                                .damaged, "the checkpoint at anchor \(outcome.views.anchor) is not of this log")
+                            outcome.isForeign = true
                             return
                         }
                         content.removeFirst(already)
@@ -146,11 +147,16 @@ struct ViewLoader {
                     if let end, header.endAnchor > end {
                         content.keepFirst(Int(end - max(header.firstAnchor, outcome.views.anchor)))
                     }
-                    if outcome.views.anchor >= countingFrom {
-                        outcome.views.apply(content, counts: &outcome.counts)
-                    } else {
-                        outcome.views.apply(content, counts: &skipped)
+                    if outcome.views.anchor < countingFrom {
+                        // Where counting begins within the frame, its first batches are applied by themselves.
+                        var before = content
+                        let uncounted = Int(clamping: countingFrom - outcome.views.anchor)
+                        before.keepFirst(uncounted)
+                        outcome.views.apply(before, counts: &skipped)
+                        if uncounted >= content.batches.count { break }
+                        content.removeFirst(uncounted)
                     }
+                    outcome.views.apply(content, counts: &outcome.counts)
                 }
                 if let end, outcome.views.anchor >= end { return }
             }

@@ -74,6 +74,8 @@ struct CheckpointFolder {
         do throws(SystemError) {
             let file = try files.layer.openFully(temporary, .creating)
             try writer.write(to: file, storeID: (storeID.first, storeID.second), definition: definition)
+            // What was read from a bad block may not get a good checksum under a name that counts.
+            guard !views.isDamaged else { throw SystemError(.pread, ErrorNumber.inputOutput) }
             try file.synchronizeFully()
             try files.layer.rename(temporary, to: "\(path)/\(name)")
         } catch {

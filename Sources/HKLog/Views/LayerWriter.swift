@@ -17,6 +17,8 @@ struct LayerWriter {
     /// New row numbers of all rows from `rowBase` on; `nil` where they keep theirs.
     private var rowMap: [UInt32]?
     private var extraMap: [UInt32]?
+    /// Flags of all rows from `rowBase` on.
+    private var currentFlags: [UInt8] = []
     private var keptRows = 0
     private var keptExtras = 0
 
@@ -27,7 +29,7 @@ struct LayerWriter {
         self.views = views
         var kept = views.layers.count
         var rows = views.table.count + views.batches.count
-        while kept > 0, whole || views.layers[kept - 1].rowCount + views.layers[kept - 1].batchTable.count <= 2 * rows {
+        while kept > 0, whole || views.layers[kept - 1].rowCount + views.layers[kept - 1].batchTable.count <= rows {
             kept -= 1
             rows += views.layers[kept].rowCount + views.layers[kept].batchTable.count
         }
@@ -81,38 +83,60 @@ struct LayerWriter {
     // MARK: Rows
 
     /// Decides which rows go into the layer. Gone rows and swept ones stay out, unless only a few are: then
-    /// nothing is renumbered, and the index in memory is written as it stands.
+    /// nothing is renumbered, and the columns in memory are written as they stand.
     private mutating func chooseRows() {
+        gatherFlags()
         var droppable = 0
-        for index in 0..<rowCount where isDroppable(UInt32(rowBase + index)) { droppable += 1 }
+        for flags in currentFlags where LayerWriter.isDroppable(flags) { droppable += 1 }
+        let extraCount = views.extraBase + views.extras.count - extraBase
         guard droppable * 8 > rowCount || !mergedLayers.isEmpty || rowCount == 0 else {
             keptRows = rowCount
-            keptExtras = views.extraBase + views.extras.count - extraBase
+            keptExtras = extraCount
             return
         }
         var map = [UInt32](repeating: LayerWriter.dropped, count: rowCount)
-        var extras = [UInt32](
-            repeating: LayerWriter.dropped, count: views.extraBase + views.extras.count - extraBase)
-        for index in 0..<rowCount {
-            let row = UInt32(rowBase + index)
-            guard !isDroppable(row) else { continue }
+        for index in 0..<rowCount where !LayerWriter.isDroppable(currentFlags[index]) {
             map[index] = UInt32(rowBase + keptRows)
             keptRows += 1
-            guard views.flags(row) & RowState.dead == 0 else { continue }
-            let extra = Int(views.view(row).extra) - 1 - extraBase
-            if extra >= 0, extra < extras.count { extras[extra] = 0 }
+        }
+        rowMap = map
+        guard droppable > 0, extraCount > 0 else {
+            keptExtras = extraCount
+            return
+        }
+        var extras = [UInt32](repeating: LayerWriter.dropped, count: extraCount)
+        forEachRow(\.extras, views.table.extras) { index, extra in
+            if currentFlags[index] & RowState.dead == 0, Int(extra) > extraBase, Int(extra) - extraBase <= extraCount {
+                extras[Int(extra) - 1 - extraBase] = 0
+            }
         }
         for index in extras.indices where extras[index] == 0 {
             extras[index] = UInt32(extraBase + keptExtras + 1)
             keptExtras += 1
         }
-        rowMap = map
         extraMap = extras
     }
 
-    private func isDroppable(_ row: UInt32) -> Bool {
-        let flags = views.flags(row)
-        return flags & RowState.gone != 0 || flags & (RowState.swept | RowState.dead) == RowState.swept
+    private static func isDroppable(_ flags: UInt8) -> Bool {
+        flags & RowState.gone != 0 || flags & (RowState.swept | RowState.dead) == RowState.swept
+    }
+
+    /// The flags of all rows from `rowBase` on as they are now.
+    private mutating func gatherFlags() {
+        currentFlags.reserveCapacity(rowCount)
+        for layer in mergedLayers {
+            for index in 0..<layer.rowCount { currentFlags.append(layer.load(layer.flags, index)) }
+        }
+        for layer in mergedLayers {
+            for index in 0..<layer.overrideRows.count {
+                let row: UInt32 = layer.load(layer.overrideRows, index)
+                if Int(row) >= rowBase, Int(row) - rowBase < currentFlags.count {
+                    currentFlags[Int(row) - rowBase] = layer.load(layer.overrideFlags, index)
+                }
+            }
+        }
+        for (row, flags) in views.overrides where Int(row) >= rowBase { currentFlags[Int(row) - rowBase] = flags }
+        currentFlags.append(contentsOf: views.table.flags.array(0..<views.table.count))
     }
 
     private func newNumber(_ row: UInt32) -> UInt32? {
@@ -121,50 +145,69 @@ struct LayerWriter {
         return number == LayerWriter.dropped ? nil : number
     }
 
-    /// Calls for each row that goes into the layer, in order, with blanks in the place of what must not be kept.
-    private func forEachKept(_ body: (RowView, UInt8, UInt32) throws(SystemError) -> Void) throws(SystemError) {
-        for index in 0..<rowCount {
-            let row = UInt32(rowBase + index)
-            if let rowMap, rowMap[index] == LayerWriter.dropped { continue }
-            let flags = views.flags(row)
-            var view = views.view(row)
-            if flags & (RowState.dead | RowState.gone) != 0 {
-                view.start = 0
-                view.duration = 0
-                view.value = 0
-                view.extra = 0
-            } else if let extraMap, Int(view.extra) > extraBase {
-                view.extra = extraMap[Int(view.extra) - 1 - extraBase]
+    /// Calls for each row that goes into the layer, in order, with its index from `rowBase` on and its value in a
+    /// column.
+    private func forEachRow<T: BitwiseCopyable, Failure: Error>(
+        _ section: KeyPath<LayerFile, LayerFile.Section>, _ column: borrowing Column<T>,
+        _ body: (Int, T) throws(Failure) -> Void
+    ) throws(Failure) {
+        var index = 0
+        for layer in mergedLayers {
+            let own = layer[keyPath: section]
+            for row in 0..<layer.rowCount {
+                if rowMap == nil || rowMap?[index] != LayerWriter.dropped { try body(index, layer.load(own, row)) }
+                index += 1
             }
-            try body(view, flags, UInt32(views.batchNumber(of: row)))
+        }
+        for row in 0..<column.count {
+            if rowMap == nil || rowMap?[index] != LayerWriter.dropped { try body(index, column[row]) }
+            index += 1
+        }
+    }
+
+    /// Writes one column of all rows that are kept; those that are dead hold nothing.
+    private func writeColumn<T: FixedWidthInteger & BitwiseCopyable>(
+        _ kind: LayerSection, _ section: KeyPath<LayerFile, LayerFile.Section>, _ column: borrowing Column<T>,
+        _ output: inout LayerOutput
+    ) throws(SystemError) {
+        try output.section(kind, elementByteCount: MemoryLayout<T>.stride, count: keptRows) {
+            writer throws(SystemError) in
+            try forEachRow(section, column) { index, value throws(SystemError) in
+                try writer.put(currentFlags[index] & (RowState.dead | RowState.gone) == 0 ? value : 0)
+            }
         }
     }
 
     private func writeRows(_ output: inout LayerOutput) throws(SystemError) {
-        if rowMap == nil && mergedLayers.isEmpty { return try writeMemory(&output) }
+        guard rowMap != nil else { return try writeMemory(&output) }
         try output.section(.uuids, elementByteCount: 16, count: keptRows) { writer throws(SystemError) in
-            try forEachKept { view, _, _ throws(SystemError) in try writer.put(view.uuid) }
+            try forEachRow(\.uuids, views.table.uuids) { _, uuid throws(SystemError) in try writer.put(uuid) }
         }
-        try output.section(.starts, elementByteCount: 8, count: keptRows) { writer throws(SystemError) in
-            try forEachKept { view, _, _ throws(SystemError) in try writer.put(view.start) }
-        }
-        try output.section(.durations, elementByteCount: 8, count: keptRows) { writer throws(SystemError) in
-            try forEachKept { view, _, _ throws(SystemError) in try writer.put(view.duration) }
-        }
-        try output.section(.values, elementByteCount: 8, count: keptRows) { writer throws(SystemError) in
-            try forEachKept { view, _, _ throws(SystemError) in try writer.put(view.value) }
-        }
+        try writeColumn(.starts, \.starts, views.table.starts, &output)
+        try writeColumn(.durations, \.durations, views.table.durations, &output)
+        try writeColumn(.values, \.values, views.table.values, &output)
+        // A dead cell's shape says its stream: it stays.
         try output.section(.shapes, elementByteCount: 4, count: keptRows) { writer throws(SystemError) in
-            try forEachKept { view, _, _ throws(SystemError) in try writer.put(view.shape) }
+            try forEachRow(\.shapes, views.table.shapes) { _, shape throws(SystemError) in try writer.put(shape) }
         }
         try output.section(.extras, elementByteCount: 4, count: keptRows) { writer throws(SystemError) in
-            try forEachKept { view, _, _ throws(SystemError) in try writer.put(view.extra) }
+            try forEachRow(\.extras, views.table.extras) { index, extra throws(SystemError) in
+                if currentFlags[index] & (RowState.dead | RowState.gone) != 0 {
+                    try writer.put(UInt32(0))
+                } else if let extraMap, Int(extra) > extraBase, Int(extra) - extraBase <= extraMap.count {
+                    try writer.put(extraMap[Int(extra) - 1 - extraBase])
+                } else {
+                    try writer.put(extra)
+                }
+            }
         }
         try output.section(.batches, elementByteCount: 4, count: keptRows) { writer throws(SystemError) in
-            try forEachKept { _, _, batch throws(SystemError) in try writer.put(batch) }
+            try forEachRow(\.batches, views.table.batches) { _, batch throws(SystemError) in try writer.put(batch) }
         }
         try output.section(.flags, elementByteCount: 1, count: keptRows) { writer throws(SystemError) in
-            try forEachKept { _, flags, _ throws(SystemError) in try writer.put(flags | RowState.linked) }
+            try forEachRow(\.flags, views.table.flags) { index, _ throws(SystemError) in
+                try writer.put(currentFlags[index] | RowState.linked)
+            }
         }
     }
 
@@ -212,11 +255,9 @@ struct LayerWriter {
         slots.setCount(RowTable.slotCount(for: keptRows))
         let mask = slots.count - 1
         var local: UInt64 = 0
-        for index in 0..<rowCount {
-            let row = UInt32(rowBase + index)
-            guard let rowMap, rowMap[index] != LayerWriter.dropped else { continue }
+        forEachRow(\.uuids, views.table.uuids) { (_: Int, uuid: RawUUID) in
             local += 1
-            let hash = RowTable.hash(views.view(row).uuid, seed)
+            let hash = RowTable.hash(uuid, seed)
             var slot = Int(truncatingIfNeeded: hash) & mask
             while slots[slot] != 0 { slot = (slot + 1) & mask }
             slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | local
@@ -285,7 +326,7 @@ struct LayerWriter {
     }
 
     private func add(_ row: UInt32, to rows: inout Column<UInt32>) {
-        let flags = views.flags(row)
+        let flags = currentFlags[Int(row) - rowBase]
         if flags & (RowState.gone | RowState.dead) == 0, let number = newNumber(row) { rows.append(number) }
     }
 
@@ -316,31 +357,50 @@ struct LayerWriter {
     }
 
     private func writeExtras(_ output: inout LayerOutput) throws(SystemError) {
-        let count = views.extraBase + views.extras.count - extraBase
         var byteOffset: UInt64 = 0
         try output.section(
             .extraTable, elementByteCount: MemoryLayout<ExtraRecord>.stride, count: keptExtras
         ) { writer throws(SystemError) in
-            for index in 0..<count where isKept(extra: index) {
-                var record = views.extraRecord(UInt32(extraBase + index + 1))
+            try forEachExtra { record, _ throws(SystemError) in
+                var record = record
                 record.byteOffset = byteOffset
                 byteOffset += UInt64(record.metadataByteCount) + UInt64(record.payloadByteCount)
                 try writer.put(record)
             }
         }
         try output.section(.extraBytes, elementByteCount: 1, count: Int(byteOffset)) { writer throws(SystemError) in
-            for index in 0..<count where isKept(extra: index) {
-                let extra = UInt32(extraBase + index + 1)
-                try writer.put(views.metadata(of: extra).span)
-                try writer.put(views.payload(of: extra).span)
+            try forEachExtra { record, layer throws(SystemError) in
+                let count = Int(record.metadataByteCount) + Int(record.payloadByteCount)
+                guard let layer else {
+                    let start = Int(record.byteOffset)
+                    return try writer.put(column: views.extraBytes, start..<start + count)
+                }
+                guard record.byteOffset <= UInt64(layer.extraBytes.count),
+                    count <= layer.extraBytes.count - Int(record.byteOffset)
+                else { return layer.fail() }
+                let start = Int(record.byteOffset)
+                let bytes = unsafe layer.slice(layer.extraBytes, start..<start + count)
+                try writer.put(unsafe bytes.bindMemory(to: UInt8.self).span)
             }
         }
     }
 
-    private func isKept(extra index: Int) -> Bool {
-        guard let extraMap else { return true }
-        return extraMap[index] != LayerWriter.dropped
+    /// Calls for each extra that is kept, with the layer that its texts stand in; `nil` for memory.
+    private func forEachExtra(_ body: (ExtraRecord, LayerFile?) throws(SystemError) -> Void) throws(SystemError) {
+        var index = 0
+        for layer in mergedLayers {
+            for place in 0..<layer.extraTable.count {
+                if isKept(extra: index) { try body(layer.load(layer.extraTable, place), layer) }
+                index += 1
+            }
+        }
+        for place in 0..<views.extras.count {
+            if isKept(extra: index) { try body(views.extras[place], nil) }
+            index += 1
+        }
     }
+
+    private func isKept(extra index: Int) -> Bool { extraMap == nil || extraMap?[index] != LayerWriter.dropped }
 
     private func writeBatches(_ output: inout LayerOutput) throws(SystemError) {
         let count = views.batchBase + views.batches.count - batchBase
@@ -483,6 +543,11 @@ struct LayerOutput: ~Copyable {
     /// Writes a whole column as it stands in memory.
     mutating func put<T: BitwiseCopyable>(column: borrowing Column<T>) throws(SystemError) {
         try put(column.bytes)
+    }
+
+    /// Writes a part of a column of bytes.
+    mutating func put(column: borrowing Column<UInt8>, _ range: Range<Int>) throws(SystemError) {
+        try put(column.bytes.extracting(range))
     }
 
     private mutating func flush() throws(SystemError) {

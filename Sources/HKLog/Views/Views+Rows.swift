@@ -208,7 +208,9 @@ extension Views {
             let payload = payload(of: view.extra)
             if !payload.isEmpty { sample.payload = JSONText(uncheckedCompactObject: payload) }
         }
-        return StoredSample(sample: sample, stream: symbols.streamName(entry.streamID))
+        return StoredSample(
+            sample: sample, stream: symbols.streamName(entry.streamID),
+            sourceName: displayName(ofSource: entry.sourceID))
     }
 }
 

@@ -119,7 +119,7 @@ final class FoundExport {
     /// A sentence's end that names what was found, the first few of it.
     private static func listing(_ names: [[UInt8]]) -> String {
         if names.isEmpty { return "nothing" }
-        let shown = names.prefix(5).map { printable(Array($0.suffix(100))) }.joined(separator: ", ")
+        let shown = names.prefix(5).map { printable(Array($0.suffix(160))) }.joined(separator: ", ")
         return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
     }
 
@@ -140,7 +140,10 @@ final class FoundExport {
                 others.append(entry.name)
                 continue
             }
-            if case .export = try sniff(source) { found.append(entry) } else { others.append(entry.name) }
+            switch try sniff(source) {
+            case .export: found.append(entry)
+            case .other(let what): others.append(entry.name + Array(" (\(what))".utf8))
+            }
         }
         guard found.count < 2 else {
             throw HKLogError(
@@ -202,9 +205,14 @@ final class FoundExport {
         var files: [String] = []
         try list(root, under: "", depth: 0, into: &files)
         var found: [String] = []
+        var others: [[UInt8]] = []
         for file in files {
             guard let source = try? InputFile(path: root + file) else { continue }
-            if case .export = try sniff(source) { found.append(file) }
+            let head = try head(of: try InputFile(path: root + file))
+            switch try sniff(source) {
+            case .export: found.append(file)
+            case .other(let what): others.append(Array("\(file) (\(isZip(head) ? "a zip" : what))".utf8))
+            }
         }
         guard found.count < 2 else {
             throw HKLogError(

@@ -2,8 +2,8 @@ internal import HKLog
 
 /// An ECG as exports write it: a few rows of a name and a value, then one voltage a line.
 ///
-/// Names and many values are in the phone's language, so rows are known by their place: the third that is not
-/// blank bears the date it was recorded, and what follows is counted from there.
+/// Names and many values are in the phone's language, so rows are known by their place: one of the first, the third
+/// as a rule, bears the date it was recorded, and the others are counted from there. Blank ones do not count.
 struct Electrocardiogram {
     var name: [UInt8]
     var dateOfBirth: [UInt8]
@@ -20,34 +20,42 @@ struct Electrocardiogram {
     /// Lines where a voltage should be and none is.
     var unreadableCount = 0
 
-    private static let rowCount = 10
+    /// How many rows before the date are looked at, and how many follow it.
+    private static let dateRowLimit = 6
+    private static let rowCountAfterDate = 7
 
     /// Reads the file; `nil` when it has not that form.
     init?(_ bytes: [UInt8]) {
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
         let lines = text.split(omittingEmptySubsequences: true) { $0 == 0x0A || $0 == 0x0D }
         var rows: [[UInt8]] = []
+        var date: (row: Int, instant: Int64)?
         var index = lines.startIndex
-        while index < lines.endIndex, rows.count < Electrocardiogram.rowCount {
+        while index < lines.endIndex {
             let line = trimmedText(Array(lines[index]))
             index += 1
             // A blank row may still have its separators.
             if !line.contains(where: { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: ";") }) { continue }
-            rows.append(Electrocardiogram.value(of: line))
+            let value = Electrocardiogram.value(of: line)
+            if date == nil, let instant = ExportDate.instant(value) { date = (rows.count, instant) }
+            rows.append(value)
+            if let date {
+                if rows.count > date.row + Electrocardiogram.rowCountAfterDate { break }
+            } else if rows.count >= Electrocardiogram.dateRowLimit {
+                return nil
+            }
         }
-        guard rows.count == Electrocardiogram.rowCount, let recorded = ExportDate.instant(rows[2]) else {
-            return nil
-        }
-        self.recorded = recorded
-        name = rows[0]
-        dateOfBirth = rows[1]
-        classification = rows[3]
-        symptoms = rows[4]
-        softwareVersion = rows[5]
-        device = rows[6]
-        sampleRate = rows[7]
-        lead = rows[8]
-        unit = rows[9]
+        guard let date, rows.count > date.row + Electrocardiogram.rowCountAfterDate else { return nil }
+        recorded = date.instant
+        name = date.row >= 2 ? rows[date.row - 2] : []
+        dateOfBirth = date.row >= 1 ? rows[date.row - 1] : []
+        classification = rows[date.row + 1]
+        symptoms = rows[date.row + 2]
+        softwareVersion = rows[date.row + 3]
+        device = rows[date.row + 4]
+        sampleRate = rows[date.row + 5]
+        lead = rows[date.row + 6]
+        unit = rows[date.row + 7]
         for line in lines[index...] {
             let text = trimmedText(Array(line))
             if !text.contains(where: { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: ";") }) { continue }

@@ -14,6 +14,9 @@ struct ExportElement {
     /// The most bytes of text that one top-level element may hold.
     static let byteCountLimit = 64 << 20
 
+    /// What an element takes from that besides its texts, so that many small ones stay within bounds.
+    static let overheadByteCount = 512
+
     /// The first value of an attribute.
     func attribute(_ wanted: StaticString) -> [UInt8]? {
         for attribute in attributes where isText(attribute.name, wanted) { return attribute.value }

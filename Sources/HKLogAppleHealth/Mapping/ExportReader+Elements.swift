@@ -195,7 +195,7 @@ extension ExportReader {
             budget -= name.count + value.count
             element.attributes.append((name, value))
         }
-        budget -= 64
+        budget -= ExportElement.overheadByteCount
         return element
     }
 

@@ -3,11 +3,17 @@ internal import HKLog
 extension ExportReader {
     /// Reads one file beside the document; `false` when there are no more.
     mutating func readSideFile(_ index: Int) throws(HKLogError) -> Bool {
-        guard let sideFiles, index < sideFiles.paths.count else { return false }
+        guard let sideFiles else { return false }
+        guard index < sideFiles.paths.count else {
+            for path in workoutsByRoutePath.keys where sideFiles.index(ofReference: path) == nil {
+                problems.note("workout route whose file is missing")
+            }
+            return false
+        }
         if consumedSideFiles.contains(index) { return true }
         let path = sideFiles.paths[index]
         let lowered = path.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
-        guard hasSuffix(lowered, ".gpx") || hasSuffix(lowered, ".csv") || hasSuffix(lowered, ".xml") else {
+        guard hasSuffix(lowered, ".gpx") || hasSuffix(lowered, ".csv") else {
             noteNotImported(path)
             return true
         }
@@ -15,13 +21,11 @@ extension ExportReader {
             problems.note("file that cannot be read: \(shortText(path))")
             return true
         }
-        let isRead: Bool
-        if hasSuffix(lowered, ".csv") {
-            isRead = addElectrocardiogram(bytes, path: path)
-        } else {
-            isRead = try addRoute(bytes, path: path, isNamedRoute: hasSuffix(lowered, ".gpx"))
+        if hasSuffix(lowered, ".gpx") {
+            try addRoute(bytes, path: path)
+        } else if !addElectrocardiogram(bytes, path: path) {
+            noteNotImported(path)
         }
-        if !isRead { noteNotImported(path) }
         return true
     }
 
@@ -70,16 +74,12 @@ extension ExportReader {
         var hasLongitude = false
     }
 
-    /// Adds the route of a GPX file; `false` when the file is none.
-    private mutating func addRoute(_ bytes: [UInt8], path: [UInt8], isNamedRoute: Bool) throws(HKLogError)
-        -> Bool
-    {
+    /// Adds the route of a GPX file.
+    private mutating func addRoute(_ bytes: [UInt8], path: [UInt8]) throws(HKLogError) {
         var gpx = ExportScanner(source: MemorySource(bytes), problems: ProblemLog(), windowByteCount: 1 << 16)
         guard try gpx.readProlog() == .root, gpx.name.equals("gpx") else {
-            if isNamedRoute {
-                problems.note("route file without usable data: \(shortText(Array(path.suffix(64))))")
-            }
-            return isNamedRoute
+            problems.note("route file without usable data: \(shortText(Array(path.suffix(64))))")
+            return
         }
         var points: [UInt8] = [UInt8(ascii: "[")]
         var first = Int64.max
@@ -129,7 +129,7 @@ extension ExportReader {
         if dropped > 0 { problems.note("route point without latitude or longitude dropped") }
         guard points.count > 1, first <= last else {
             problems.note("route file without usable data: \(shortText(Array(path.suffix(64))))")
-            return true
+            return
         }
         points.append(UInt8(ascii: "]"))
         var payload = JSONMembers()
@@ -142,7 +142,6 @@ extension ExportReader {
             shape: shapes.number(type: type, source: nil, device: nil), name: .dates(hasEnd: true),
             start: first,
             end: last, creation: nil, metadata: [], payload: payload.json)
-        return true
     }
 
     private func openPoint(_ gpx: borrowing ExportScanner) -> RoutePoint {

@@ -633,7 +633,9 @@ struct ExportReader: ~Copyable {
             problems.note("metadata entry without a key dropped", at: scanner.tagOffset)
             return
         }
-        if key.equals("HKTimeZone") { zoneCounts[decodedText(value), default: 0] += 1 }
+        if key.equals("HKTimeZone") || key.equals("HKMetadataKeyTimeZone") {
+            zoneCounts[decodedText(value), default: 0] += 1
+        }
         if key.isPlain, value.isPlain {
             entries.add(plain: key, value)
         } else {
@@ -642,7 +644,9 @@ struct ExportReader: ~Copyable {
     }
 
     private mutating func add(metadataKey key: [UInt8], value: [UInt8]) {
-        if isText(key, "HKTimeZone") { zoneCounts[value, default: 0] += 1 }
+        if isText(key, "HKTimeZone") || isText(key, "HKMetadataKeyTimeZone") {
+            zoneCounts[value, default: 0] += 1
+        }
         entries.add(key, value)
     }
 

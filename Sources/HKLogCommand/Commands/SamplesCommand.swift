@@ -34,7 +34,7 @@ enum SamplesCommand {
             }
         },
         Column("unit") { .text($0.sample.unit) },
-        Column("source") { .text($0.sample.source?.name) },
+        Column("source") { .text($0.sourceName) },
         Column("device") { .text($0.sample.device.flatMap { $0.name ?? $0.model ?? $0.hardwareVersion }) },
         Column("stream") { .text($0.stream) },
     ]

@@ -23,10 +23,12 @@ import Testing
     }
 
     /// Everything that can be asked, so that each block is used.
-    private func check(_ test: TestStore, _ model: SlowModel, _ context: String) throws {
+    private func check(_ test: TestStore, _ model: SlowModel, _ context: String, isWhole: Bool = true) throws
+    {
         let rules = SlowModel.Rules(calendar: test.store.calendar)
         let comparison = ModelComparison(model, test.store, rules, context: context)
         try comparison.samples()
+        guard isWhole else { return }
         try comparison.streams()
         try comparison.catalog()
         try comparison.statistics(.day)
@@ -53,7 +55,7 @@ import Testing
         for name in first.checkpointNames {
             let bytes = try #require(first.layer.bytes(at: path(name)))
             // The header's page in a few places, then every block in one, the tables too.
-            var places = [0, 5, 9, 13, 20, 150, 300, 700].map { min($0, bytes.count - 1) }
+            var places = [0, 5, 9, 20, 300, 700].map { min($0, bytes.count - 1) }
             var start = 4096
             while start < bytes.count {
                 places.append(Int.random(in: start..<min(start + 16384, bytes.count), using: &random))
@@ -69,7 +71,7 @@ import Testing
                     layer: layer, store: try Store.open(at: TestStore.path, access: .write, layer: layer))
                 let context = "\(name) at \(place)"
                 #expect(try test.digest() == digest, "\(context)")
-                try check(test, model, context)
+                try check(test, model, context, isWhole: tried % 3 == 0)
                 var batch = Batch(stream: "phone", added: [])
                 batch.deleted = model.shown.prefix(1).map { Batch.Deletion(uuid: $0.sample.uuid) }
                 batch.anchor = "later"
@@ -95,7 +97,7 @@ import Testing
         #expect(found * 10 > tried * 6, "\(found) of \(tried) were found")
     }
 
-    @Test(arguments: [0, 1, 4095, 4096, 5000, -1, -4])
+    @Test(arguments: [0, 4095, 5000, -1])
     func `a cut file is passed over`(size: Int) throws {
         let (first, model) = try filled()
         try first.store.close()
@@ -195,12 +197,18 @@ import Testing
             let batch = maker.batch(for: model)
             if case .append = model.append(batch) { try restored.store.append(batch) }
         }
-        try restored.store.close()
-        for name in later.checkpointNames {
-            early.put(try #require(later.layer.bytes(at: path(name))), at: path(name))
+        // Once with a frame that begins at the checkpoint's anchor, once, compacted, with the anchor within a frame.
+        for isCompacted in [false, true] {
+            if isCompacted { _ = try restored.store.compact(purge: true) }
+            try restored.store.close()
+            for name in restored.checkpointNames { try early.unlink(path(name)) }
+            for name in later.checkpointNames {
+                early.put(try #require(later.layer.bytes(at: path(name))), at: path(name))
+            }
+            restored.store = try Store.open(at: TestStore.path, access: .write, layer: early)
+            try check(restored, model, "cut back and gone on, compacted: \(isCompacted)")
+            #expect(restored.store.takeWarnings().count == 1)
         }
-        restored.store = try Store.open(at: TestStore.path, access: .write, layer: early)
-        try check(restored, model, "cut back and gone on")
         try restored.store.close()
     }
 }

@@ -48,7 +48,7 @@ struct ModelComparison {
             #expect(summary.completeEpoch == model.completeEpoch(of: name), "\(context): complete \(name)")
             #expect(summary.sequence == model.lastSequence(of: name), "\(context): seq of \(name)")
             #expect(summary.batches == UInt64(entries.count), "\(context): batches of \(name)")
-            let last = model.log.lastIndex { SlowModel.Name($0.batch.stream) == SlowModel.Name(name) }
+            let last = model.log.lastIndex { $0.stream == SlowModel.Name(name) }
             #expect(summary.logAnchor == last.map { UInt64($0 + 1) }, "\(context): log anchor of \(name)")
         }
         let info = try store.info()

@@ -25,7 +25,7 @@ import Testing
             rules.priorities = [HistoryMaker.types[0]: preferred, HistoryMaker.types[5]: preferred]
             try test.store.set(priorities: rules.priorities)
         }
-        let count = 60 + seed % 4 * 30
+        let count = 50 + seed % 4 * 25
         for step in 0..<count {
             let context = "seed \(seed), step \(step)"
             let batch = maker.batch(for: model)
@@ -126,7 +126,49 @@ import Testing
             #expect(try copy.digest() == digest, "seed \(seed): \(isShuffled ? "shuffled" : "copy")")
             try copy.store.close()
         }
+        try compacted(&test, model, rules, &maker, seed: seed, digest: digest)
         try test.store.close()
+    }
+
+    /// A compacted log says the same, knows the same repeats, and goes on as the other would have.
+    private func compacted(
+        _ test: inout TestStore, _ model: SlowModel, _ rules: SlowModel.Rules, _ maker: inout HistoryMaker,
+        seed: Int,
+        digest: String
+    ) throws {
+        _ = try test.store.compact(purge: true)
+        #expect(try test.digest() == digest, "seed \(seed): compacted")
+        #expect(try test.store.replay(from: 0).digest == digest, "seed \(seed): compacted, replay")
+        try test.reopenWithoutCheckpoints()
+        #expect(try test.digest() == digest, "seed \(seed): compacted, without checkpoints")
+        let end = UInt64(model.log.count)
+        for start in [1, end / 2, end - 1] {
+            let report = try test.store.replay(from: start, to: end)
+            #expect(report.batches == end - start, "seed \(seed): batches from \(start)")
+        }
+        for entry in model.log where entry.batch.anchor != nil || entry.batch.numbering != nil {
+            let result = try test.store.append(entry.batch)
+            #expect(result.duplicate || result.stale, "seed \(seed): a repeat after compaction")
+        }
+        var model = model
+        for step in 0..<25 {
+            let batch = maker.batch(for: model)
+            let verdict = model.append(batch)
+            let result = try? test.store.append(batch)
+            let isAppended = result.map { !$0.duplicate && !$0.stale }
+            switch verdict {
+            case .append: #expect(isAppended == true, "seed \(seed): \(step) after compaction")
+            case .duplicate: #expect(result?.duplicate == true, "seed \(seed): \(step) after compaction")
+            case .stale: #expect(result?.stale == true, "seed \(seed): \(step) after compaction")
+            case .conflict: #expect(result == nil, "seed \(seed): \(step) after compaction")
+            }
+            if step % 6 == 3 { try test.store.checkpoint() }
+            if step == 20 { try test.reopen() }
+        }
+        try ModelComparison(model, test.store, rules, context: "seed \(seed), after compaction").samples()
+        try ModelComparison(model, test.store, rules, context: "seed \(seed), after compaction").statistics(
+            .day)
+        #expect(try test.digest() == test.store.replay(from: 0).digest, "seed \(seed): after compaction")
     }
 
     /// Another order in which each stream's own batches keep theirs.

@@ -102,7 +102,9 @@ import Testing
         SampleUUID(bytes: (UInt8(number), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1))
     }
 
-    /// What a store shows after batches in some order. A batch that conflicts, because what it builds on has not
+    /// What a store shows after batches in some order.
+    ///
+    /// A batch that conflicts, because what it builds on has not
     /// come yet, is sent again at the end, as a sender does.
     private func end(_ story: Story, _ order: [Int]) throws -> [Int: Double] {
         let store = try TestStore().store
