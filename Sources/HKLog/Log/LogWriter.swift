@@ -199,7 +199,7 @@ package final class LogWriter {
 
     private var path: String { files.path(LogFiles.segmentName(firstAnchor: point.segment)) }
 
-    private func checkOpen() throws(HKLogError) {
+    func checkOpen() throws(HKLogError) {
         guard case .open = state else {
             throw HKLogError(
                 .writerFinished,

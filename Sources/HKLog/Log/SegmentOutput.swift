@@ -44,7 +44,10 @@ package struct SegmentOutput: ~Copyable {
                 .internalFault,
                 "\(files.store): a rewritten frame does not fit the one before; nothing was changed")
         }
-        if file != nil, point.byteOffset >= segmentByteCountLimit { try endSegment() }
+        // A segment holds a frame at least: two that begin at one anchor would bear one name.
+        if file != nil, point.byteOffset >= segmentByteCountLimit, point.byteOffset > SegmentHeader.byteCount {
+            try endSegment()
+        }
         try begin()
         try write(frame)
         point.lastFrameByteOffset = point.byteOffset

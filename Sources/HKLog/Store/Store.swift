@@ -134,6 +134,8 @@ public final class Store: Sendable {
 
     /// Puts what was enqueued on stable storage. Under the policies `batch` and `none` there is nothing to do: what
     /// `enqueue` took was written at once, under `none` without a sync.
+    ///
+    /// When it throws, nothing that waited is acknowledged, and nothing of it waits any more: enqueue it again.
     public func commit() throws(HKLogError) {
         try withCore { core throws(HKLogError) in try core.commit() }
         try notify()

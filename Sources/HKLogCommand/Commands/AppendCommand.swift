@@ -162,9 +162,10 @@ final class AppendRun {
     /// Makes durable what was decided, then says so.
     private func acknowledge() throws(HKLogError) {
         guard !pending.isEmpty else { return }
-        if isGrouped { try store.commit() }
+        // When the commit fails nothing of the group is in the log: it must never be acknowledged later.
         let results = pending
         pending = []
+        if isGrouped { try store.commit() }
         for result in results {
             batchCount += 1
             addedCount += result.added
