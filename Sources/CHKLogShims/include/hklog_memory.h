@@ -3,6 +3,12 @@
 #ifndef HKLOG_MEMORY_H
 #define HKLOG_MEMORY_H
 #include <stddef.h>
+#include <string.h>
+
+/// Whether `count` bytes are the same.
+static inline int hklog_bytes_equal(const void *left, const void *right, size_t count) {
+    return memcmp(left, right, count) == 0;
+}
 
 /// Grows (or makes, from NULL and 0) a block to `new_count` bytes; the added bytes are zero. NULL when there is
 /// no memory; the old block is then untouched.

@@ -5,7 +5,13 @@ enum CSV {
     }
 
     static func row<Row>(_ row: Row, columns: [Column<Row>]) -> String {
-        columns.map { field($0.cell(row).plain) }.joined(separator: ",") + "\r\n"
+        var line = ""
+        for (index, column) in columns.enumerated() {
+            if index > 0 { line += "," }
+            line += field(column.cell(row).plain)
+        }
+        line += "\r\n"
+        return line
     }
 
     /// One cell: no control characters, and nothing that a spreadsheet would run as a formula.

@@ -5,6 +5,8 @@
 enum SafeText {
     /// The text on one line, with nothing that a terminal would obey.
     static func line(_ text: String) -> String {
+        // Nearly every text is plain ASCII, which a look at its bytes shows.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         guard text.unicodeScalars.contains(where: isDangerous) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {

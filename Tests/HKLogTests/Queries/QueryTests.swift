@@ -18,7 +18,8 @@ import Testing
     private func instant(_ text: String) throws -> Timestamp { try #require(Timestamp(text)) }
 
     private func sample(
-        _ number: UInt64, _ type: String, _ start: String, _ end: String, _ value: Double, metadata: String? = nil
+        _ number: UInt64, _ type: String, _ start: String, _ end: String, _ value: Double,
+        metadata: String? = nil
     ) throws -> Sample {
         Sample(
             uuid: SampleUUID(raw: .init(first: number, second: 1)), type: type, start: try instant(start),
@@ -42,7 +43,8 @@ import Testing
         #expect(row.count == 2)
         #expect(
             try store.statistics(
-                type: steps, from: instant("2026-04-01T00:00:00Z"), to: instant("2026-04-02T00:00:00Z")) == nil)
+                type: steps, from: instant("2026-04-01T00:00:00Z"), to: instant("2026-04-02T00:00:00Z"))
+                == nil)
     }
 
     @Test func `a collection steps from its anchor date in both directions`() throws {
@@ -60,7 +62,10 @@ import Testing
         query.anchorDate = try instant("2026-03-05T06:00:00+01:00")
         let rows = try store.statistics(query).rows
         #expect(rows.map(\.sum) == [3, 4])
-        #expect(rows.map(\.start) == [try instant("2026-03-01T06:00:00+01:00"), try instant("2026-03-03T06:00:00+01:00")])
+        #expect(
+            rows.map(\.start) == [
+                try instant("2026-03-01T06:00:00+01:00"), try instant("2026-03-03T06:00:00+01:00"),
+            ])
         #expect(rows.map(\.bucket) == ["2026-03-01T06:00:00+01:00", "2026-03-03T06:00:00+01:00"])
         query.interval = (0, .day)
         #expect(throws: HKLogError.self) { try store.statistics(query) }
@@ -110,13 +115,18 @@ import Testing
         let store = try store()
         var notices = store.changeNotices.makeAsyncIterator()
         _ = try store.append(
-            Batch(stream: steps, added: [try sample(1, steps, "2026-03-01T23:30:00Z", "2026-03-01T23:30:00Z", 1)]))
+            Batch(
+                stream: steps,
+                added: [try sample(1, steps, "2026-03-01T23:30:00Z", "2026-03-01T23:30:00Z", 1)]))
         _ = try store.append(
-            Batch(stream: rate, added: [try sample(2, rate, "2026-03-05T10:00:00Z", "2026-03-05T10:00:00Z", 60)]))
+            Batch(
+                stream: rate, added: [try sample(2, rate, "2026-03-05T10:00:00Z", "2026-03-05T10:00:00Z", 60)]
+            ))
         let notice = try #require(await notices.next())
         #expect(notice.anchor == 2)
         #expect(notice.types == [steps, rate])
-        #expect(notice.days == [try #require(CivilDate("2026-03-02")), try #require(CivilDate("2026-03-05"))])
+        #expect(
+            notice.days == [try #require(CivilDate("2026-03-02")), try #require(CivilDate("2026-03-05"))])
         var gone = Batch(stream: rate)
         gone.deleted = [Batch.Deletion(uuid: SampleUUID(raw: .init(first: 2, second: 1)))]
         _ = try store.append(gone)
@@ -128,7 +138,8 @@ import Testing
     @Test func `a source anchor is what the anchored query goes on from`() throws {
         let store = try store()
         #expect(try store.sourceAnchor(stream: steps) == nil)
-        var batch = Batch(stream: steps, added: [try sample(1, steps, "2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z", 1)])
+        var batch = Batch(
+            stream: steps, added: [try sample(1, steps, "2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z", 1)])
         batch.previousAnchor = .none
         batch.anchor = "a1"
         _ = try store.append(batch)
