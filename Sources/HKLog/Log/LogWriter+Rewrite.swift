@@ -49,6 +49,12 @@ extension LogWriter {
         let put = output.written
         let kept = Set(put.map(LogFiles.segmentName(firstAnchor:)))
         let removed = old.segments.map(\.name).filter { !kept.contains($0) }
-        try replaceLog(SwitchRecord(token: output.token, put: put, removed: removed), end: output.point)
+        do throws(HKLogError) {
+            try replaceLog(SwitchRecord(token: output.token, put: put, removed: removed), end: output.point)
+        } catch {
+            // Where the old log stands for sure the new one is given up, and its room with it.
+            if (try? checkOpen()) != nil { files.abandon(output) }
+            throw error
+        }
     }
 }

@@ -181,9 +181,15 @@ package final class LogWriter {
     func replaceLog(_ record: SwitchRecord, end: LogPosition) throws(HKLogError) {
         do throws(HKLogError) {
             try files.commit(record)
+        } catch {
+            // Before the record bears its name the old log stands, and nothing of it was touched: no room for the
+            // record, say, is no reason to end. After that, which of the two stands is for the next opening to see.
+            guard (try? files.layer.exists(files.path(LogFiles.switchName))) == false else { throw finish(error) }
+            throw error
+        }
+        do throws(HKLogError) {
             try files.settle()
         } catch {
-            // Which of the two logs stands is for the next opening to see.
             throw finish(error)
         }
         let path = files.path(LogFiles.segmentName(firstAnchor: end.segment))
