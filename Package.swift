@@ -34,9 +34,11 @@ let package = Package(
         .target(
             name: "HKLogJSONLines", dependencies: ["HKLog", "HKLogFormat"], swiftSettings: swiftSettings),
         .target(name: "HKLogAppleHealth", dependencies: ["HKLog", "CZip"], swiftSettings: swiftSettings),
+        .target(
+            name: "HKLogSynthesis", dependencies: ["HKLog", "HKLogFormat", "CZip"], swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogCommand",
-            dependencies: ["HKLog", "HKLogFormat", "HKLogJSONLines", "HKLogAppleHealth"],
+            dependencies: ["HKLog", "HKLogFormat", "HKLogJSONLines", "HKLogAppleHealth", "HKLogSynthesis"],
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogBenchmarks",
@@ -63,6 +65,9 @@ let package = Package(
             name: "HKLogCommandTests",
             dependencies: ["HKLogCommand", "HKLog", "HKLogFormat", "HKLogTestSupport"],
             exclude: ["Golden"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "HKLogSynthesisTests", dependencies: ["HKLogSynthesis", "HKLog", "HKLogFormat"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "RepositoryTests", dependencies: ["HKLogTestSupport"], swiftSettings: swiftSettings),
     ],

@@ -25,7 +25,7 @@ struct ArgumentTests {
         ("anchors", []), ("info", []), ("verify", []), ("repair", []),
         ("compact", ["purge"]), ("backup", []),
         ("chart", ["type", "every", "start", "end", "svg"]),
-        ("generate", ["samples", "days", "batch", "end", "seed", "deletes", "output"]),
+        ("generate", ["samples", "days", "batch", "end", "seed", "deletes", "output", "export"]),
     ]
 
     @Test func `the program's help names every command`() throws {

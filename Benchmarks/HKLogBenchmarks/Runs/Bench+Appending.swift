@@ -27,6 +27,8 @@ extension Bench {
             settings.syncEvery = every
             try compareAppending(settings, worker: views ? .store : .append, views: views, goal: goal)
         }
+        // The last comparison was the one that does what the peers do: views, and a sync for each batch.
+        for peer in Peer.all(self) where peer.joins == .sync { try comparePeer(peer) }
     }
 
     private mutating func compareAppending(

@@ -6,9 +6,7 @@ import HKLogTestSupport
 /// views.
 enum AppendWorker {
     static func run(_ settings: WorkerSettings) throws -> Figures {
-        var maker = WorkloadBatches(
-            sampleCount: settings.samples, seed: settings.seed, batchSize: settings.batchSize)
-        let batches = maker.all()
+        let batches = settings.batches
         let layer = CountingFileLayer()
         var counts = CountingFileLayer.Counts()
         var meter = Meter(runs: settings.runs)

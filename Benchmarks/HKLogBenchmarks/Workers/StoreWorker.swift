@@ -6,9 +6,7 @@ enum StoreWorker {
     static let access = StoreAccess.writeOrCreate(StoreOptions(timeZone: "UTC"))
 
     static func run(_ settings: WorkerSettings) throws -> Figures {
-        var maker = WorkloadBatches(
-            sampleCount: settings.samples, seed: settings.seed, batchSize: settings.batchSize)
-        let batches = maker.all()
+        let batches = settings.batches
         let layer = CountingFileLayer()
         var counts = CountingFileLayer.Counts()
         let policy: SyncPolicy = settings.syncEvery == 0 ? .none : settings.syncEvery == 1 ? .batch : .group
@@ -48,14 +46,17 @@ enum StoreWorker {
     static func make(_ settings: WorkerSettings) throws -> Figures {
         try Directory.remove(settings.path)
         var maker = WorkloadBatches(
-            sampleCount: settings.samples, seed: settings.seed, batchSize: settings.batchSize)
+            sampleCount: max(settings.samples, settings.history), seed: settings.seed,
+            batchSize: settings.batchSize)
         let store = try Store.open(at: settings.path, access: access, sync: .none)
         var figures = Figures()
         let clock = ContinuousClock()
         let began = clock.now
         var count = 0
-        while let batch = maker.next() {
+        var samples = 0
+        while samples < settings.samples, let batch = maker.next() {
             try store.enqueue(batch)
+            samples += batch.addedCount
             count += 1
             if count % 1000 == 0 { try store.commit() }
         }

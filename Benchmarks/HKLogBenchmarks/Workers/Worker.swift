@@ -53,6 +53,8 @@ enum Worker: String {
 /// What a worker is told, as words `name=value`.
 struct WorkerSettings {
     var samples = 0
+    /// How many samples the history has of which these are the first; 0 for no more than these.
+    var history = 0
     var seed: UInt64 = 0
     var batchSize = 1000
     var runs = 1
@@ -72,6 +74,7 @@ struct WorkerSettings {
             let value = String(word[word.index(after: mark)...])
             switch word[..<mark] {
             case "samples": samples = Int(value) ?? 0
+            case "history": history = Int(value) ?? 0
             case "seed": seed = UInt64(value) ?? 0
             case "batchSize": batchSize = Int(value) ?? 0
             case "runs": runs = Int(value) ?? 0
@@ -86,9 +89,19 @@ struct WorkerSettings {
 
     var words: [String] {
         [
-            "samples=\(samples)", "seed=\(seed)", "batchSize=\(batchSize)", "runs=\(runs)",
+            "samples=\(samples)", "history=\(history)", "seed=\(seed)", "batchSize=\(batchSize)",
+            "runs=\(runs)",
             "syncEvery=\(syncEvery)",
             "wholeSeconds=\(wholeSeconds)", "evicting=\(evicting)", "path=\(path)",
         ]
+    }
+}
+
+extension WorkerSettings {
+    /// The batches that these settings ask for.
+    var batches: [Batch] {
+        var maker = WorkloadBatches(
+            sampleCount: max(samples, history), seed: seed, batchSize: batchSize, wholeSeconds: wholeSeconds)
+        return maker.all(upTo: samples)
     }
 }

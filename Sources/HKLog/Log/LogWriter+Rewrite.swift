@@ -52,8 +52,7 @@ extension LogWriter {
         do throws(HKLogError) {
             try replaceLog(SwitchRecord(token: output.token, put: put, removed: removed), end: output.point)
         } catch {
-            // Where the old log stands for sure the new one is given up, and its room with it.
-            if (try? checkOpen()) != nil { files.abandon(output) }
+            if isOpen { files.abandon(output) }
             throw error
         }
     }

@@ -182,10 +182,10 @@ package final class LogWriter {
         do throws(HKLogError) {
             try files.commit(record)
         } catch {
-            // Before the record bears its name the old log stands, and nothing of it was touched: no room for the
-            // record, say, is no reason to end. After that, which of the two stands is for the next opening to see.
-            guard (try? files.layer.exists(files.path(LogFiles.switchName))) == false else { throw finish(error) }
-            throw error
+            // Without the record the old log stands, and this writer goes on with it. Where that cannot be told, it
+            // is for the next opening to see.
+            if (try? files.layer.exists(files.path(LogFiles.switchName))) == false { throw error }
+            throw finish(error)
         }
         do throws(HKLogError) {
             try files.settle()
@@ -205,8 +205,11 @@ package final class LogWriter {
 
     private var path: String { files.path(LogFiles.segmentName(firstAnchor: point.segment)) }
 
+    /// Whether no failure has ended the writer.
+    var isOpen: Bool { if case .open = state { true } else { false } }
+
     func checkOpen() throws(HKLogError) {
-        guard case .open = state else {
+        guard isOpen else {
             throw HKLogError(
                 .writerFinished,
                 "\(files.store): an earlier failure has ended this writer; open the store anew")

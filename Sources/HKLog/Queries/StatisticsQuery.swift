@@ -21,10 +21,30 @@ public struct StatisticsQuery: Sendable {
     /// The statistics that are wanted; `nil` for all that fit. One that does not fit the type is an error.
     public var options: [StatisticsOption]?
 
+    /// Steps of this many hours, days, weeks, months or years from `anchorDate` instead of `every`: the interval
+    /// components of `HKStatisticsCollectionQuery`. 1 to 1,000,000.
+    public var interval: (count: Int, size: BucketSize)?
+    /// Where the steps of `interval` begin; they run in both directions from it.
+    public var anchorDate: Timestamp?
+    /// One bucket: the range from `start` to `end` itself.
+    var isWhole = false
+
     /// Makes a query for one type, or for all.
     public init(type: String? = nil, every: BucketSize = .day) {
         self.type = type
         self.every = every
+    }
+}
+
+extension StatisticsQuery {
+    /// How the query cuts time.
+    func cut() throws(HKLogError) -> StatisticsCut {
+        if isWhole { return .whole }
+        guard let interval else { return .calendar(every) }
+        guard let step = CalendarInterval(Int64(interval.count), interval.size) else {
+            throw HKLogError(.invalidArgument, "the interval's count: expected 1 to 1,000,000")
+        }
+        return .interval(step, anchor: (anchorDate ?? Timestamp(microseconds: 0)).microseconds)
     }
 }
 
@@ -88,4 +108,24 @@ public struct StatisticsResult: Sendable {
     public var unconvertible: [(type: String, samples: Int)]
     /// Named with the answer when damage in the store cut it short.
     public var zoneIdentifier: String
+}
+
+/// One day of one quantity type, flat: in the canonical unit, a statistic that the type has not is not a number.
+public struct DailyBucket: Sendable {
+    /// The full type identifier.
+    public let type: String
+    /// The day in the store's zone, in days since 1970-01-01; `CivilDate(dayNumber:)` names it.
+    public internal(set) var dayNumber: Int32 = 0
+    /// How many samples.
+    public internal(set) var count: UInt64 = 0
+    /// The total of a cumulative type.
+    public internal(set) var sum = Double.nan
+    /// The average of a discrete type.
+    public internal(set) var average = Double.nan
+    /// The least value of a discrete type.
+    public internal(set) var minimum = Double.nan
+    /// The greatest value of a discrete type.
+    public internal(set) var maximum = Double.nan
+    /// The latest value of a discrete type.
+    public internal(set) var mostRecent = Double.nan
 }

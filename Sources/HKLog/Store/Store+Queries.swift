@@ -26,11 +26,14 @@ extension Store {
             let latest = Timestamp.latest.microseconds
             let start = query.start?.microseconds ?? earliest
             let end = query.end?.microseconds ?? latest + 1
+            let cut = try query.cut()
+            var isDay = false
+            if case .calendar(.day) = cut { isDay = true }
             var plan = Views.StatisticsPlan(
-                size: query.every, calendar: calendar, range: start..<max(start, end),
+                cut: cut, calendar: calendar, range: start..<max(start, end),
                 separateBySource: query.separateBySource, stream: stream, fill: query.fill,
                 hasStart: query.start != nil, hasEnd: query.end != nil, conversion: nil, unit: nil,
-                isOfView: query.every == .day && stream == nil
+                isOfView: isDay && stream == nil
                     && calendar.rules.checksum == views.calendar.rules.checksum)
             var result = StatisticsResult(rows: [], unconvertible: [], zoneIdentifier: calendar.rules.identifier)
             if let type = query.type {
@@ -50,6 +53,23 @@ extension Store {
             }
             return result
         }
+    }
+
+    /// The statistics of one type over one range, as `HKStatisticsQuery` gives them: merged over sources, samples cut
+    /// at the range's ends. `nil` where no sample counts.
+    ///
+    /// Throws `invalidArgument` for a type without statistics, and for an option or unit that does not fit it.
+    public func statistics(
+        type: String, from start: Timestamp, to end: Timestamp, options: [StatisticsOption]? = nil,
+        unit: String? = nil
+    ) throws(HKLogError) -> StatisticsRow? {
+        var query = StatisticsQuery(type: type)
+        query.start = start
+        query.end = end
+        query.options = options
+        query.unit = unit
+        query.isWhole = true
+        return try statistics(query).rows.first
     }
 
     private func check(
@@ -83,6 +103,34 @@ extension Store {
         }
         plan.conversion = conversion
         plan.unit = text
+    }
+
+    /// Calls for each merged day bucket as the view keeps it, by type and day: the quickest way to all of them, for
+    /// charts and exports. Category types are left out: they have several values a day.
+    ///
+    /// Cost: about 20 ns a bucket.
+    public func forEachDay(type: String? = nil, _ body: (DailyBucket) -> Void) throws(HKLogError) {
+        try withViews { views throws(HKLogError) in
+            var types = views.typesByName()
+            if let type { types = views.symbols.typeID(type).map { [$0] } ?? [] }
+            let all = Timestamp.earliest.microseconds..<Timestamp.latest.microseconds + 1
+            for id in types {
+                let entry = views.symbols.types[Int(id)]
+                if entry.statistic == .none || entry.statistic == .category { continue }
+                let isCumulative = entry.statistic == .cumulative
+                var bucket = DailyBucket(type: entry.identifier)
+                views.forEachDay(type: id, meeting: all) { key, record in
+                    bucket.dayNumber = key.day
+                    bucket.count = record.count
+                    bucket.sum = isCumulative ? record.value : .nan
+                    bucket.average = isCumulative ? .nan : record.value
+                    bucket.minimum = isCumulative ? .nan : record.minimum
+                    bucket.maximum = isCumulative ? .nan : record.maximum
+                    bucket.mostRecent = isCumulative ? .nan : record.mostRecent
+                    body(bucket)
+                }
+            }
+        }
     }
 
     // MARK: Samples

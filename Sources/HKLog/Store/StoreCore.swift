@@ -22,6 +22,7 @@ final class StoreCore {
     private(set) var gaps: [ClosedRange<UInt64>] = []
 
     private var encoder = FrameEncoder()
+    private var repeats: RepeatFinder
     private var frameBytes: [UInt8] = []
     /// Batches that are decided and applied, and wait to be written together.
     private var group = FrameAccumulator()
@@ -33,6 +34,11 @@ final class StoreCore {
     init(files: LogFiles, access: StoreAccess, sync: SyncPolicy) throws(HKLogError) {
         self.files = files
         self.sync = sync
+        do throws(SystemError) {
+            repeats = RepeatFinder(seed: (try files.layer.randomWord(), try files.layer.randomWord()))
+        } catch {
+            throw .system(error, "get random bits", path: files.store)
+        }
         var options = StoreOptions()
         var makesStore = false
         var writes = true
@@ -295,6 +301,10 @@ final class StoreCore {
 
     /// What the library checks of any batch, wherever it comes from.
     private func check(_ batch: Batch) throws(HKLogError) {
+        if let index = repeats.firstRepeat(in: batch.rows.uuids) {
+            throw HKLogError(.invalidData, "added[\(index)].uuid: the same uuid stands twice in added")
+        }
+        for shape in batch.rows.shapes { try check(shape, kept: batch.kept) }
         if batch.stream.isEmpty { throw HKLogError(.invalidData, "stream: expected a name") }
         if let anchor = batch.anchor, anchor.utf8.count > 64 << 10 {
             throw HKLogError(.invalidData, "anchor: expected at most 64 KiB")
@@ -321,6 +331,20 @@ final class StoreCore {
                 throw HKLogError(.invalidData, "added[\(index)].value: expected a finite number")
             }
             break
+        }
+    }
+
+    /// A type's samples bear the kind of value that it has.
+    private func check(_ shape: RowShape, kept: Bool) throws(HKLogError) {
+        guard let shape = SampleShape(label: shape.label), !shape.type.isEmpty else {
+            throw HKLogError(.invalidData, "added: expected a type for each sample")
+        }
+        switch SampleKind.of(shape.type) {
+        case .category where shape.valueKind != .integer:
+            throw HKLogError(.invalidData, "added: \(shape.type) is a category: expected a category value")
+        case .quantity where shape.valueKind != .double || shape.unit == nil && !kept:
+            throw HKLogError(.invalidData, "added: \(shape.type) is a quantity: expected a value and a unit")
+        default: break
         }
     }
 

@@ -124,9 +124,7 @@ struct PlainRows: ~Copyable {
             unsafe hasher.add(values[row])
             let extra = unsafe Int(extraColumn[row])
             if extra != 0 {
-                let own = extras[extra - 1 - extraBase].digest
-                hasher.add(own.low)
-                hasher.add(own.high)
+                extras[extra - 1 - extraBase].hash(into: &hasher)
             }
             sum &+= hasher.finish().sum
             unsafe flags[row] |= RowState.chosen | RowState.shown | RowState.linked

@@ -49,6 +49,17 @@ struct ExtraRecord: BitwiseCopyable {
     var reserved: UInt32 = 0
 }
 
+extension ExtraRecord {
+    /// Adds what the extra says to a sample's hash: nothing when it is a count of 1 alone, which is what no count
+    /// means.
+    @inline(__always)
+    func hash(into hasher: inout ContentHasher) {
+        guard count > 1 || metadataByteCount > 0 || payloadByteCount > 0 else { return }
+        hasher.add(digest.low)
+        hasher.add(digest.high)
+    }
+}
+
 /// What the metadata of an extra says that views must know.
 enum ExtraBits {
     static let isManual: UInt32 = 1 << 0

@@ -16,6 +16,8 @@ struct TypeEntry {
     /// How a quantity type is aggregated under the store's settings.
     var style: AggregationStyle?
     var canonicalUnit: Unit?
+    /// The canonical unit's text: made once, since every row of statistics bears it.
+    var unitText: String?
     /// Sleep analysis has a layer of its own for `InBed`.
     let isSleep: Bool
     /// A hash of the identifier, for digests.
@@ -106,9 +108,6 @@ struct Symbols: ~Copyable {
     /// The texts of a shape; `nil` for the shape of dead cells.
     func sampleShape(_ shape: UInt32) -> SampleShape? { labelShapes[Int(shapes[Int(shape)].labelID)] }
 
-    /// The canonical unit's name of a type with statistics.
-    func unitText(_ type: TypeEntry) -> String? { type.canonicalUnit?.description }
-
     // MARK: Interning
 
     mutating func internStream(_ name: Span<UInt8>) -> UInt32 { UInt32(streams.intern(name)) }
@@ -136,6 +135,7 @@ struct Symbols: ~Copyable {
         types.append(
             TypeEntry(
                 identifier: identifier, kind: kind, statistic: statistic, style: style, canonicalUnit: unit,
+                unitText: unit?.description,
                 isSleep: identifier == "HKCategoryTypeIdentifierSleepAnalysis", digest: hasher.finish()))
         return UInt32(id)
     }

@@ -213,16 +213,10 @@ extension Views {
             }
         }
         let order = buckets.inOrder()
-        var (low, high) = (0, order.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if buckets.entries[Int(order[middle])].key < first { low = middle + 1 } else { high = middle }
-        }
-        while low < order.count {
-            let key = buckets.entries[Int(order[low])].key
+        for index in order.partitioningIndex(where: { buckets.entries[Int($0)].key >= first })..<order.count {
+            let key = buckets.entries[Int(order[index])].key
             if key > last { break }
             keys.append(key)
-            low += 1
         }
         guard !layers.isEmpty else { return keys }
         keys.sort()

@@ -5,7 +5,7 @@ internal import HKLogFormat
 extension Views {
     /// What of a query the views need, resolved.
     struct StatisticsPlan {
-        var size: BucketSize
+        var cut: StatisticsCut
         var calendar: LocalCalendar
         var range: Range<Int64>
         var separateBySource: Bool
@@ -35,19 +35,59 @@ extension Views {
     }
 
     private func viewRows(_ type: UInt32, _ entry: TypeEntry, _ plan: StatisticsPlan, into rows: inout [StatisticsRow]) {
-        for key in orderedKeys(type: type) {
-            let range = dayRange(key.day)
-            guard range.upperBound > plan.range.lowerBound, range.lowerBound < plan.range.upperBound,
-                let record = record(of: key), !record.isEmpty
-            else { continue }
-            let bucket = Bucket(size: .day, number: Int64(key.day), start: range.lowerBound, end: range.upperBound)
+        let unit = plan.unit ?? entry.unitText
+        forEachDay(type: type, meeting: plan.range) { key, record in
+            let day = days.day(key.day, calendar)
+            var row = StatisticsRow(
+                type: entry.identifier, bucket: day.label, start: Timestamp(microseconds: day.start),
+                end: Timestamp(microseconds: day.end), source: nil, unit: unit, value: nil, count: record.count,
+                sum: nil, min: nil, max: nil, average: nil, mostRecent: nil, seconds: nil, style: entry.style)
             if entry.statistic == .category {
-                for row in categoryRows(of: key, record) {
-                    rows.append(
-                        self.row(entry, bucket, plan, source: nil, category: (row.value, row.count, row.seconds)))
+                for category in categoryRows(of: key, record) {
+                    row.value = category.value
+                    row.count = category.count
+                    row.seconds = category.seconds
+                    rows.append(row)
                 }
             } else {
-                rows.append(self.row(entry, bucket, plan, source: nil, record))
+                fill(&row, entry, plan, record)
+                rows.append(row)
+            }
+        }
+    }
+
+    /// Calls for each day bucket of a type that is not empty and meets a range, in order.
+    ///
+    /// Cost: where everything stands in one layer or in memory, a step from record to record; else a look-up each.
+    func forEachDay(type: UInt32, meeting range: Range<Int64>, _ body: (BucketKey, BucketRecord) -> Void) {
+        let first = range.lowerBound <= Timestamp.earliest.microseconds
+            ? Int32.min : calendar.dayNumber(containing: range.lowerBound)
+        let last = range.upperBound > Timestamp.latest.microseconds
+            ? Int32.max : calendar.dayNumber(containing: max(range.upperBound, range.lowerBound + 1) - 1)
+        let lowest = BucketKey(type: type, day: first)
+        let highest = BucketKey(type: type, day: last)
+        if layers.count == 1 && buckets.entries.count == 0 {
+            let layer = layers[0]
+            var index = layer.firstBucket(from: lowest)
+            while index < layer.bucketKeys.count {
+                let key = BucketKey(raw: layer.load(layer.bucketKeys, index))
+                if key > highest { return }
+                let record: BucketRecord = layer.load(layer.buckets, index)
+                if !record.isEmpty { body(key, record) }
+                index += 1
+            }
+        } else if layers.isEmpty {
+            let order = buckets.inOrder()
+            var index = order.partitioningIndex { buckets.entries[Int($0)].key >= lowest }
+            while index < order.count {
+                let entry = buckets.entries[Int(order[index])]
+                if entry.key > highest { return }
+                if !entry.record.isEmpty { body(entry.key, entry.record) }
+                index += 1
+            }
+        } else {
+            for key in orderedKeys(type: type) where key >= lowest && key <= highest {
+                if let record = record(of: key), !record.isEmpty { body(key, record) }
             }
         }
     }
@@ -93,7 +133,7 @@ extension Views {
         var position = 0
         while position < places.count {
             let start = places[position].bucketStart
-            let bucket = plan.calendar.bucket(containing: start, size: plan.size)
+            let bucket = plan.bucket(containing: start)
             var end = position
             while end < places.count && places[end].bucketStart == start { end += 1 }
             if isCategory {
@@ -108,7 +148,7 @@ extension Views {
     }
 
     private func quantityRows(
-        _ samples: [KernelSample], _ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan,
+        _ samples: [KernelSample], _ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan,
         _ names: [String], into rows: inout [StatisticsRow]
     ) {
         if case .discrete(let style) = entry.statistic {
@@ -130,7 +170,7 @@ extension Views {
     }
 
     private func categoryRows(
-        _ samples: [KernelCategorySample], _ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan,
+        _ samples: [KernelCategorySample], _ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan,
         _ names: [String], into rows: inout [StatisticsRow]
     ) {
         let layers: CategoryLayers = entry.isSleep ? .sleepAnalysis : .one
@@ -158,10 +198,10 @@ extension Views {
         // The buckets at both ends are given whole.
         var range = plan.range
         if range.lowerBound > Timestamp.earliest.microseconds {
-            range = plan.calendar.bucket(containing: range.lowerBound, size: plan.size).start..<range.upperBound
+            range = plan.bucket(containing: range.lowerBound).start..<range.upperBound
         }
         if range.upperBound <= Timestamp.latest.microseconds, range.upperBound > range.lowerBound {
-            let end = plan.calendar.bucket(containing: range.upperBound - 1, size: plan.size).end
+            let end = plan.bucket(containing: range.upperBound - 1).end
             range = range.lowerBound..<max(end, range.lowerBound)
         }
         return shownRows(type: type, meeting: range).compactMap { _, view in
@@ -198,10 +238,10 @@ extension Views {
     }
 
     private func forEachBucket(
-        touchedBy view: RowView, _ entry: TypeEntry, _ plan: StatisticsPlan, _ body: (Bucket) -> Void
+        touchedBy view: RowView, _ entry: TypeEntry, _ plan: StatisticsPlan, _ body: (StatisticsBucket) -> Void
     ) {
-        var bucket = plan.calendar.bucket(containing: view.start, size: plan.size)
-        func meets(_ bucket: Bucket) -> Bool {
+        var bucket = plan.bucket(containing: view.start)
+        func meets(_ bucket: StatisticsBucket) -> Bool {
             bucket.end > plan.range.lowerBound && bucket.start < plan.range.upperBound
         }
         var end = view.start
@@ -216,24 +256,29 @@ extension Views {
             return
         }
         if bucket.end <= plan.range.lowerBound, plan.range.lowerBound < end {
-            bucket = plan.calendar.bucket(containing: plan.range.lowerBound, size: plan.size)
+            bucket = plan.bucket(containing: plan.range.lowerBound)
         }
         while bucket.start < end {
             if bucket.start >= plan.range.upperBound { return }
             if meets(bucket) { body(bucket) }
             guard bucket.end > bucket.start else { return }
-            bucket = plan.calendar.bucket(containing: bucket.end, size: plan.size)
+            bucket = plan.bucket(containing: bucket.end)
         }
     }
 
     // MARK: Rows
 
     private func row(
-        _ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan, source: String?, _ record: BucketRecord
+        _ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan, source: String?, _ record: BucketRecord
     ) -> StatisticsRow {
-        func shown(_ value: Double) -> Double { plan.conversion?.apply(value) ?? value }
         var row = emptyRow(entry, bucket, plan, source: source)
         row.count = record.count
+        fill(&row, entry, plan, record)
+        return row
+    }
+
+    private func fill(_ row: inout StatisticsRow, _ entry: TypeEntry, _ plan: StatisticsPlan, _ record: BucketRecord) {
+        func shown(_ value: Double) -> Double { plan.conversion?.apply(value) ?? value }
         if entry.statistic == .cumulative {
             row.sum = shown(record.value)
         } else {
@@ -242,11 +287,10 @@ extension Views {
             row.average = shown(record.value)
             row.mostRecent = shown(record.mostRecent)
         }
-        return row
     }
 
     private func row(
-        _ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan, source: String?,
+        _ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan, source: String?,
         category: (value: Int64, count: UInt64, seconds: Double)
     ) -> StatisticsRow {
         var row = emptyRow(entry, bucket, plan, source: source)
@@ -256,15 +300,14 @@ extension Views {
         return row
     }
 
-    private func emptyRow(_ entry: TypeEntry, _ bucket: Bucket, _ plan: StatisticsPlan, source: String?)
+    private func emptyRow(_ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan, source: String?)
         -> StatisticsRow
     {
         StatisticsRow(
             type: entry.identifier, bucket: bucket.label, start: Timestamp(microseconds: bucket.start),
             end: Timestamp(microseconds: bucket.end), source: source,
-            unit: entry.statistic == .category ? nil : plan.unit ?? entry.canonicalUnit?.description, value: nil,
-            count: 0, sum: nil, min: nil, max: nil, average: nil, mostRecent: nil, seconds: nil,
-            style: entry.statistic == .category ? nil : entry.style)
+            unit: plan.unit ?? entry.unitText, value: nil,
+            count: 0, sum: nil, min: nil, max: nil, average: nil, mostRecent: nil, seconds: nil, style: entry.style)
     }
 
     /// Puts a row with count 0 where a bucket has none.
@@ -275,7 +318,7 @@ extension Views {
         guard let start, let end, start < end else { return }
         rows.removeLast(own.count)
         var position = 0
-        for bucket in plan.calendar.buckets(plan.size, covering: start..<end) where bucket.end > bucket.start {
+        for bucket in plan.buckets(covering: start..<end) {
             let before = position
             while position < own.count && own[position].start.microseconds == bucket.start {
                 rows.append(own[position])
@@ -283,6 +326,106 @@ extension Views {
             }
             if position == before { rows.append(emptyRow(entry, bucket, plan, source: nil)) }
         }
+    }
+}
+
+/// Bounds and labels of days that were asked for already: types share their days.
+struct DayTable {
+    struct Day {
+        var start: Int64
+        var end: Int64
+        var label: String
+    }
+
+    private var first: Int32 = 0
+    private var days: [Day?] = []
+    private static let longest: Int32 = 40_000
+
+    mutating func day(_ number: Int32, _ calendar: LocalCalendar) -> Day {
+        if days.isEmpty { first = number &- 400 }
+        let index = Int(number) - Int(first)
+        if index >= 0, index < days.count, let known = days[index] { return known }
+        let start = calendar.dayStart(number)
+        let day = Day(
+            start: start, end: max(start, calendar.dayStart(number &+ 1)),
+            label: CivilDate(dayNumber: number).description)
+        guard index >= 0, index < Int(DayTable.longest) else { return day }
+        while days.count <= index { days.append(nil) }
+        days[index] = day
+        return day
+    }
+}
+
+extension Array {
+    /// The first index whose element fits, where all before it do not and all after it do.
+    func partitioningIndex(where fits: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if fits(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+/// How a query cuts time into buckets.
+enum StatisticsCut {
+    /// Clock hours, local days, ISO weeks, months or years.
+    case calendar(BucketSize)
+    /// Steps from an anchor date, as HealthKit's collection queries take them.
+    case interval(CalendarInterval, anchor: Int64)
+    /// One bucket: the asked range itself.
+    case whole
+}
+
+/// One bucket of a query.
+struct StatisticsBucket {
+    var start: Int64
+    var end: Int64
+    var label: String
+
+    var range: Range<Int64> { start..<max(start, end) }
+}
+
+extension Views.StatisticsPlan {
+    /// The bucket that holds an instant. An instant outside the range of a query of one bucket lies in one of the two
+    /// that stand before and after it.
+    func bucket(containing instant: Int64) -> StatisticsBucket {
+        switch cut {
+        case .calendar(let size):
+            let bucket = calendar.bucket(containing: instant, size: size)
+            return StatisticsBucket(start: bucket.start, end: bucket.end, label: bucket.label)
+        case .interval(let interval, let anchor):
+            let bounds = calendar.interval(containing: instant, every: interval, anchor: anchor)
+            return StatisticsBucket(
+                start: bounds.lowerBound, end: bounds.upperBound,
+                label: Timestamp(microseconds: bounds.lowerBound).text(in: calendar))
+        case .whole:
+            if instant < range.lowerBound {
+                return StatisticsBucket(start: .min / 4, end: range.lowerBound, label: "before")
+            }
+            if instant >= range.upperBound {
+                return StatisticsBucket(start: range.upperBound, end: .max / 4, label: "after")
+            }
+            let label = [range.lowerBound, range.upperBound].map {
+                Timestamp(microseconds: min($0, Timestamp.latest.microseconds)).text(in: calendar)
+            }
+            return StatisticsBucket(
+                start: range.lowerBound, end: range.upperBound, label: label.joined(separator: "/"))
+        }
+    }
+
+    /// The buckets that meet a range, in order, none of them empty.
+    func buckets(covering range: Range<Int64>) -> [StatisticsBucket] {
+        var found: [StatisticsBucket] = []
+        var instant = range.lowerBound
+        while instant < range.upperBound {
+            let bucket = bucket(containing: instant)
+            guard bucket.end > instant else { break }
+            found.append(bucket)
+            instant = bucket.end
+        }
+        return found
     }
 }
 

@@ -54,6 +54,7 @@ final class Views {
     private var extraMap: [UInt32] = []
     var kernel = StatisticsKernel()
     var kernelSamples: [KernelSample] = []
+    var days = DayTable()
 
     /// Makes views of nothing, or of what layers hold. `layers` is the whole chain, the oldest first.
     init(settings: StoreSettings, calendar: LocalCalendar, seed: (UInt64, UInt64), layers: [LayerFile] = []) {
@@ -633,11 +634,7 @@ final class Views {
         hasher.add(UInt64(bitPattern: view.start))
         hasher.add(UInt64(bitPattern: view.duration))
         hasher.add(view.value)
-        if view.extra != 0 {
-            let digest = extraRecord(view.extra).digest
-            hasher.add(digest.low)
-            hasher.add(digest.high)
-        }
+        if view.extra != 0 { extraRecord(view.extra).hash(into: &hasher) }
         return hasher.finish().sum
     }
 

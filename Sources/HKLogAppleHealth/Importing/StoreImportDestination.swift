@@ -12,6 +12,14 @@ package struct StoreImportDestination: ImportDestination {
     package private(set) var liveCount: Int
     package private(set) var rowLimit: Int
 
+    /// Rows since the views were last saved.
+    private var unsavedRows = 0
+    /// How many rows an import leaves in memory before it saves the views.
+    ///
+    /// Many times what a store leaves by itself: each save merges what was saved before, and what an import that was
+    /// broken off has not saved is replayed in a fraction of a second.
+    private static let unsavedRowLimit = 1 << 19
+
     /// The first failure of a call that cannot throw.
     ///
     /// Nothing is appended after one.
@@ -74,10 +82,12 @@ package struct StoreImportDestination: ImportDestination {
     package mutating func append(_ batch: Batch) throws(HKLogError) {
         try check()
         _ = try store.enqueue(batch)
-        if store.groupIsDue {
-            try store.commit()
-            store.checkpointIfDue()
-        }
+        unsavedRows += batch.addedCount + batch.deleted.count
+        guard store.groupIsDue else { return }
+        try store.commit()
+        guard unsavedRows >= StoreImportDestination.unsavedRowLimit else { return }
+        store.checkpointIfDue()
+        unsavedRows = 0
     }
 
     /// Throws what an earlier call could not throw.

@@ -12,14 +12,10 @@ enum DeviceText {
 
     /// Where the text that tells devices apart begins, behind the address, in a value as it stands in the file.
     static func stableStart(_ slice: ByteSlice) -> Int {
-        var index: Int
-        if slice.hasPrefix("&lt;&lt;HKDevice: 0x") {
-            index = 19
-        } else if slice.hasPrefix("<<HKDevice: 0x") {
-            index = 14
-        } else {
-            return 0
-        }
+        let escaped: StaticString = "&lt;&lt;HKDevice: 0x"
+        let plain: StaticString = "<<HKDevice: 0x"
+        guard slice.hasPrefix(escaped) || slice.hasPrefix(plain) else { return 0 }
+        var index = slice.hasPrefix(escaped) ? escaped.utf8CodeUnitCount : plain.utf8CodeUnitCount
         while index < slice.count, hexValue(slice[index]) != nil { index += 1 }
         return index
     }

@@ -113,10 +113,9 @@ extension ExportReader {
     /// Counts what the grammar does not know of an element and of what is in it.
     func noteUnknownParts(of element: ExportElement) {
         guard let grammar = ElementGrammar.of(element.name) else { return }
-        let name = shortText(element.name)
         for attribute in element.attributes where !grammar.knows(attribute: attribute.name) {
             problems.note(
-                "unknown attribute '\(shortText(attribute.name))' of \(name) kept in the payload",
+                "unknown attribute '\(shortText(attribute.name))' of \(shortText(element.name)) kept in the payload",
                 at: element.offset)
         }
         for child in element.children {
@@ -124,10 +123,12 @@ extension ExportReader {
                 noteUnknownParts(of: child)
             } else {
                 problems.note(
-                    "unknown element '\(shortText(child.name))' in \(name) kept in the payload",
+                    "unknown element '\(shortText(child.name))' in \(shortText(element.name)) kept in the payload",
                     at: child.offset)
             }
         }
-        if !element.text.isEmpty { problems.note("text in \(name) kept in the payload", at: element.offset) }
+        if !element.text.isEmpty {
+            problems.note("text in \(shortText(element.name)) kept in the payload", at: element.offset)
+        }
     }
 }

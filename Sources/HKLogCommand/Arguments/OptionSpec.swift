@@ -47,6 +47,7 @@ enum Option: String, CaseIterable, Sendable {
     case seed
     case deletes
     case output
+    case export
 }
 
 /// An option as one command takes it.

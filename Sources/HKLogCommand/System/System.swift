@@ -103,6 +103,11 @@ enum System {
         }
     }
 
+    /// Removes a file; that it is not there is no failure.
+    static func remove(_ path: String) {
+        _ = unsafe unlink(path)
+    }
+
     /// Closes a descriptor whose content is safe or of no interest.
     static func close(_ descriptor: Int32) {
         _ = closeDescriptor(descriptor)

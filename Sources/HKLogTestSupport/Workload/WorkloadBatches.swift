@@ -47,10 +47,14 @@ package struct WorkloadBatches {
         return batch
     }
 
-    /// All batches that are left.
-    package mutating func all() -> [Batch] {
+    /// All batches that are left, or the first of them: until they have so many samples.
+    package mutating func all(upTo limit: Int = .max) -> [Batch] {
         var batches: [Batch] = []
-        while let batch = next() { batches.append(batch) }
+        var count = 0
+        while count < limit, let batch = next() {
+            batches.append(batch)
+            count += batch.addedCount
+        }
         return batches
     }
 }

@@ -3,39 +3,43 @@ import Testing
 
 /// Instructions do not flicker as times do: valgrind counts those of the release build's workers.
 ///
-/// Slow, and in need of valgrind: runs where `HKLOG_BENCHMARKS` names a release build of `hklog-benchmarks`.
+/// Slow, and in need of valgrind and strip: runs where `HKLOG_BENCHMARKS` names a release build of `hklog-benchmarks`.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["HKLOG_BENCHMARKS"] != nil))
 struct InstructionGuardTests {
     private let program = ProcessInfo.processInfo.environment["HKLOG_BENCHMARKS"] ?? ""
 
     @Test func `a replayed sample takes no more instructions than its bound`() throws {
-        #expect(try instructionsBySample("replay") <= 1500)
+        #expect(try instructionsBySample("replay") <= 1700)
     }
 
     @Test func `an appended sample takes no more instructions than its bound`() throws {
-        #expect(try instructionsBySample("append") <= 700)
+        #expect(try instructionsBySample("append") <= 1000)
     }
 
     /// What a further sample costs: the difference between two sizes, by which start-up and set-up cancel out.
     private func instructionsBySample(_ worker: String) throws -> Double {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "hklog-\(UUID().uuidString)"
-        ).path
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("hklog-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        // Valgrind cannot read the debug information that Swift writes.
+        let stripped = "\(folder)/program"
+        _ = try run(["strip", "-g", "-o", stripped, program])
         var totals: [Double] = []
         for samples in [10_000, 30_000] {
-            let settings = ["samples=\(samples)", "seed=42", "batchSize=1000", "runs=1", "path=\(folder)"]
-            if worker == "replay" { _ = try run(program, ["worker", "make"] + settings) }
+            let settings = [
+                "samples=\(samples)", "history=1000000", "seed=42", "batchSize=1000", "path=\(folder)/store",
+            ]
+            if worker == "replay" { _ = try run([stripped, "worker", "make"] + settings) }
             var counts: [Double] = []
             for runs in [1, 3] {
-                let words = settings.map { $0 == "runs=1" ? "runs=\(runs)" : $0 }
-                let text = try run(
-                    "/usr/bin/env",
+                let command =
                     [
-                        "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, "worker",
+                        "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", stripped, "worker",
                         worker,
                     ]
-                        + words)
+                    + settings + ["runs=\(runs)"]
+                let text = try run(command)
                 let line = try #require(text.split(separator: "\n").first { $0.contains("Collected :") })
                 counts.append(try #require(Double(line.split(separator: " ").last ?? "")))
             }
@@ -44,10 +48,10 @@ struct InstructionGuardTests {
         return (totals[1] - totals[0]) / 20_000
     }
 
-    private func run(_ path: String, _ arguments: [String]) throws -> String {
+    private func run(_ command: [String]) throws -> String {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
         let pipe = Pipe()
         process.standardError = pipe
         process.standardOutput = FileHandle.nullDevice

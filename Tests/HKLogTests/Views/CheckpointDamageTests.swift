@@ -55,13 +55,13 @@ import Testing
         for name in first.checkpointNames {
             let bytes = try #require(first.layer.bytes(at: path(name)))
             // The header's page in a few places, then every block in one, the tables too.
-            var places = [0, 5, 9, 20, 300, 700].map { min($0, bytes.count - 1) }
+            var places = [0, 9, 300].map { min($0, bytes.count - 1) }
             var start = 4096
             while start < bytes.count {
                 places.append(Int.random(in: start..<min(start + 16384, bytes.count), using: &random))
                 start += 16384
             }
-            places += [bytes.count - 1, bytes.count - 9]
+            places.append(bytes.count - 1)
             for place in places {
                 let layer = first.layer.copy()
                 var damaged = bytes

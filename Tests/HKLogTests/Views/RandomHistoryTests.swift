@@ -12,7 +12,7 @@ import Testing
         ("UTC", "2025-12-31T23:00:00Z", "Australia/Lord_Howe"),
     ]
 
-    @Test(arguments: 0..<10 * viewsTestScale)
+    @Test(arguments: 0..<5 * viewsTestScale)
     func `a store says what the slow model says`(seed: Int) throws {
         let place = `Random histories`.places[seed % `Random histories`.places.count]
         let centre = try #require(Timestamp(place.centre)).microseconds

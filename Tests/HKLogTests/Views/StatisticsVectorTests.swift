@@ -212,7 +212,6 @@ import Testing
         try test.reopen()
         #expect(try test.store.statistics(query).rows.map(\.seconds) == [86400, 86400])
         #expect(try test.digest() == digest)
-        #expect(try test.store.replay(from: 0).digest == digest)
         var gone = Batch(stream: "s")
         gone.deleted = [Batch.Deletion(uuid: long.uuid)]
         try test.store.append(gone)

@@ -1,4 +1,4 @@
-import HKLog
+internal import HKLog
 
 /// The elements of a generated export as text.
 struct ExportText {

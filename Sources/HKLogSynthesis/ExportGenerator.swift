@@ -1,4 +1,4 @@
-import HKLog
+package import HKLog
 
 /// Writes the person of a generated history as the Health app would export them: `export.xml`, of any size.
 ///
@@ -6,22 +6,24 @@ import HKLog
 /// their arrival rather than of time, all dates in whole seconds at the phone's offset on the day of the export,
 /// one unit for each type, device texts with an address that changes, readings at top level and within their
 /// correlation.
-struct ExportGenerator {
+package struct ExportGenerator {
     /// What differs between two exports of the same history.
-    struct Format {
+    package struct Format {
         /// The phone's offset on the day of the export, in minutes.
-        var offsetMinutes = 60
+        package var offsetMinutes = 60
         /// Miles and pounds.
-        var usesImperialUnits = false
-        var locale = "en_US"
+        package var usesImperialUnits = false
+        package var locale = "en_US"
+
+        package init() {}
     }
 
-    let options: HistoryGenerator.Options
-    let format: Format
+    package let options: HistoryGenerator.Options
+    package let format: Format
     private let quotas: [Int]
 
     /// Makes a generator; options out of bounds are refused as for a history.
-    init(options: HistoryGenerator.Options, format: Format = Format()) throws(HKLogError) {
+    package init(options: HistoryGenerator.Options, format: Format = Format()) throws(HKLogError) {
         _ = try HistoryGenerator(options: options)
         self.options = options
         self.format = format
@@ -31,7 +33,7 @@ struct ExportGenerator {
     /// Hands the file over in pieces of about 256 KiB.
     ///
     /// Memory does not grow with the file.
-    func write<Failure>(to sink: ([UInt8]) throws(Failure) -> Void) throws(Failure) {
+    package func write<Failure>(to sink: ([UInt8]) throws(Failure) -> Void) throws(Failure) {
         var text = ExportText(format: format)
         text.bytes.reserveCapacity(300_000)
         func flush(_ limit: Int) throws(Failure) {

@@ -1,5 +1,5 @@
-import HKLog
-import HKLogFormat
+package import HKLog
+internal import HKLogFormat
 
 /// A synthetic history as batches: realistic in its types, sources, overlaps, nights and corrections, and the
 /// same to the last bit for the same options on every machine.
@@ -7,25 +7,27 @@ import HKLogFormat
 /// Days are generated one after the other, so memory does not grow with the history. A stream's batch is given
 /// out when it is full or when its oldest sample is a month old: batches of all streams come interleaved in the
 /// order of time, each with one stream's additions and deletions, numbered from 1 and chained by anchors.
-struct HistoryGenerator {
+package struct HistoryGenerator {
     /// What a history is made of.
-    struct Options {
+    package struct Options {
         /// How many samples are added in all.
-        var samples = 100_000
+        package var samples = 100_000
         /// How many days they lie in.
-        var days = 365
+        package var days = 365
         /// How many samples a batch adds at most.
-        var batchSize = 1_000
+        package var batchSize = 1_000
         /// The last day; a fixed one by default, so that a history does not depend on when it is made.
-        var endDay = Options.defaultEndDay
+        package var endDay = Options.defaultEndDay
         /// Which history.
-        var seed: UInt64 = 1
+        package var seed: UInt64 = 1
         /// How many of the samples are deleted.
-        var deletes = 0
+        package var deletes = 0
         /// The zone in which its person lives.
-        var calendar = LocalCalendar(rules: .utc)
+        package var calendar = LocalCalendar(rules: .utc)
 
-        static let defaultEndDay = CivilDate(dayNumber: 20_634)
+        package static let defaultEndDay = CivilDate(dayNumber: 20_634)
+
+        package init() {}
     }
 
     /// One stream's samples that wait for their batch, and what it has sent.
@@ -42,7 +44,7 @@ struct HistoryGenerator {
             repeating: .max, count: HistoryWriter.allCases.count * HistoryWriter.eraCount * 2)
     }
 
-    let options: Options
+    package let options: Options
     private let quotas: [Int]
     private var pending = [Pending](repeating: Pending(), count: HistoryStream.allCases.count)
     private var ready: [Batch] = []
@@ -54,7 +56,7 @@ struct HistoryGenerator {
     private var deletedCount = 0
 
     /// Makes a generator; an option out of bounds is refused with its name.
-    init(options: Options) throws(HKLogError) {
+    package init(options: Options) throws(HKLogError) {
         func check(_ name: String, _ value: Int, _ bounds: ClosedRange<Int>) throws(HKLogError) {
             guard !bounds.contains(value) else { return }
             throw HKLogError(
@@ -74,7 +76,7 @@ struct HistoryGenerator {
     }
 
     /// The next batch; `nil` after the last one.
-    mutating func next() -> Batch? {
+    package mutating func next() -> Batch? {
         while true {
             if readyStart < ready.count {
                 readyStart += 1

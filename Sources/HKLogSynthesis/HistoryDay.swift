@@ -1,4 +1,4 @@
-import HKLog
+internal import HKLog
 
 /// Makes one stream's samples of one day.
 struct HistoryDay {

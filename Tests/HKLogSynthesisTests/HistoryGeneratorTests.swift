@@ -2,7 +2,7 @@ import HKLog
 import HKLogFormat
 import Testing
 
-@testable import HKLogCommand
+@testable import HKLogSynthesis
 
 @Suite struct HistoryGeneratorTests {
     private func options(

@@ -1,4 +1,4 @@
-import HKLog
+internal import HKLog
 
 /// Who writes samples in a generated history: a watch, a phone, a few apps and devices, and the person.
 enum HistoryWriter: Int, CaseIterable {
