@@ -83,7 +83,7 @@ package struct StoreImportDestination: ImportDestination {
         try check()
         _ = try store.enqueue(batch)
         unsavedRows += batch.addedCount + batch.deleted.count
-        guard store.groupIsDue else { return }
+        guard store.frameIsDue else { return }
         try store.commit()
         guard unsavedRows >= StoreImportDestination.unsavedRowLimit else { return }
         store.checkpointIfDue()
