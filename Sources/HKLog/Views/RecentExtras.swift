@@ -6,7 +6,9 @@
 struct RecentExtras: ~Copyable {
     private static let placeCount = 1 << 14
 
-    /// High half: the hash's; low half: 1 + an index. Made when the first extra comes: many stores have none.
+    /// High half: the hash's; low half: 1 + an index.
+    ///
+    /// Made when the first extra comes: many stores have none.
     private var places = Column<UInt64>()
 
     init() {}
