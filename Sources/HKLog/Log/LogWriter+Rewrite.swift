@@ -49,6 +49,11 @@ extension LogWriter {
         let put = output.written
         let kept = Set(put.map(LogFiles.segmentName(firstAnchor:)))
         let removed = old.segments.map(\.name).filter { !kept.contains($0) }
-        try replaceLog(SwitchRecord(token: output.token, put: put, removed: removed), end: output.point)
+        do throws(HKLogError) {
+            try replaceLog(SwitchRecord(token: output.token, put: put, removed: removed), end: output.point)
+        } catch {
+            if isOpen { files.abandon(output) }
+            throw error
+        }
     }
 }

@@ -181,9 +181,15 @@ package final class LogWriter {
     func replaceLog(_ record: SwitchRecord, end: LogPosition) throws(HKLogError) {
         do throws(HKLogError) {
             try files.commit(record)
+        } catch {
+            // Without the record the old log stands, and this writer goes on with it. Where that cannot be told, it
+            // is for the next opening to see.
+            if (try? files.layer.exists(files.path(LogFiles.switchName))) == false { throw error }
+            throw finish(error)
+        }
+        do throws(HKLogError) {
             try files.settle()
         } catch {
-            // Which of the two logs stands is for the next opening to see.
             throw finish(error)
         }
         let path = files.path(LogFiles.segmentName(firstAnchor: end.segment))
@@ -199,8 +205,11 @@ package final class LogWriter {
 
     private var path: String { files.path(LogFiles.segmentName(firstAnchor: point.segment)) }
 
+    /// Whether no failure has ended the writer.
+    var isOpen: Bool { if case .open = state { true } else { false } }
+
     func checkOpen() throws(HKLogError) {
-        guard case .open = state else {
+        guard isOpen else {
             throw HKLogError(
                 .writerFinished,
                 "\(files.store): an earlier failure has ended this writer; open the store anew")

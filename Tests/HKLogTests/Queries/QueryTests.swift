@@ -11,7 +11,7 @@ import Testing
 
     private func store() throws -> Store {
         try Store.open(
-            at: "store", access: .writeOrCreate(StoreOptions(timeZone: "Europe/Berlin")),
+            at: "/store", access: .writeOrCreate(StoreOptions(timeZone: "Europe/Berlin")),
             layer: SimulatedFileLayer())
     }
 
