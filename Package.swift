@@ -35,7 +35,8 @@ let package = Package(
             name: "HKLogJSONLines", dependencies: ["HKLog", "HKLogFormat"], swiftSettings: swiftSettings),
         .target(name: "HKLogAppleHealth", dependencies: ["HKLog", "CZip"], swiftSettings: swiftSettings),
         .target(
-            name: "HKLogSynthesis", dependencies: ["HKLog", "HKLogFormat", "CZip"], swiftSettings: swiftSettings),
+            name: "HKLogSynthesis", dependencies: ["HKLog", "HKLogFormat", "CZip"],
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogCommand",
             dependencies: ["HKLog", "HKLogFormat", "HKLogJSONLines", "HKLogAppleHealth", "HKLogSynthesis"],

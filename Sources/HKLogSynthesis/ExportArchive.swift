@@ -15,6 +15,7 @@ package enum ExportArchive {
     ///   - path: The zip.
     ///   - goesOn: Called with the share that is done, 0 to 1; `false` ends the packing.
     /// - Returns: Whether the zip was made; `false` when `goesOn` ended it.
+    /// - Throws: `inputOutput` when the zip cannot be written.
     package static func pack(
         _ document: String, into path: String, goesOn: @escaping (Double) -> Bool
     ) throws(HKLogError) -> Bool {

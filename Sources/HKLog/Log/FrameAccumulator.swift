@@ -53,9 +53,14 @@ package struct FrameAccumulator {
     private mutating func copyExtra(_ rows: borrowing RowColumns, _ index: Int) -> UInt32 {
         var extra = rows.extras[index]
         let end = extra.byteOffset + extra.metadataByteCount + extra.payloadByteCount
-        let bytes = rows.extraBytes[extra.byteOffset..<end]
+        let start = extra.byteOffset
+        precondition(start >= 0 && start <= end && end <= rows.extraBytes.count)
         extra.byteOffset = content.rows.extraBytes.count
-        content.rows.extraBytes.append(contentsOf: bytes)
+        unsafe rows.extraBytes.withUnsafeBufferPointer { bytes in
+            // Sound: the line above has checked the range.
+            unsafe content.rows.extraBytes.append(
+                contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<end]))
+        }
         content.rows.extras.append(extra)
         return UInt32(content.rows.extras.count)
     }

@@ -132,6 +132,10 @@ public final class Store: Sendable {
     /// Whether the group of enqueued batches has reached 100 batches, 8 MiB or 10 ms.
     public var groupIsDue: Bool { read { $0.groupIsDue } }
 
+    /// Whether the enqueued batches are as much as one frame should hold, 32 Ki samples or 8 MiB, however long they
+    /// have waited: for an importer, of which nothing need be durable before its end.
+    package var frameIsDue: Bool { read { $0.frameIsDue } }
+
     /// Puts what was enqueued on stable storage. Under the policies `batch` and `none` there is nothing to do: what
     /// `enqueue` took was written at once, under `none` without a sync.
     ///

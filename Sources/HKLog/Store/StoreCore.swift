@@ -402,6 +402,9 @@ final class StoreCore {
                 || Platform.monotonicNanoseconds &- groupStart >= 10_000_000)
     }
 
+    /// Whether as much waits as one frame should hold: for whoever needs nothing durable before its own end.
+    var frameIsDue: Bool { group.content.rows.count >= 32_768 || group.byteCount >= 8 << 20 }
+
     /// Writes the group as one frame and syncs it. When that fails nothing of it is in the log, and the views are
     /// loaded again without it.
     func commit() throws(HKLogError) {

@@ -58,6 +58,17 @@ struct Column<Element: BitwiseCopyable>: ~Copyable {
         count += range.count
     }
 
+    /// Whether a part of an array stands at a place.
+    func equals(_ elements: [Element], _ range: Range<Int>, at start: Int) -> Bool where Element: Equatable {
+        precondition(range.lowerBound >= 0 && range.upperBound <= elements.count)
+        precondition(start >= 0 && start <= count && range.count <= count - start)
+        for offset in 0..<range.count {
+            // Sound: the lines above have checked both ranges.
+            if unsafe base[start + offset] != elements[range.lowerBound + offset] { return false }
+        }
+        return true
+    }
+
     /// Sets the count; elements beyond the old one are zero bytes or what stood there before.
     mutating func setCount(_ newCount: Int) {
         if newCount > capacity { reserve(newCount) }

@@ -26,7 +26,7 @@ final class Views {
     var numbered = HashSlots()
     var extras = Column<ExtraRecord>()
     var extraBytes = Column<UInt8>()
-    private var extraIndex = HashSlots()
+    private var recentExtras = RecentExtras()
     var syncMembers: [RawDigest: [SyncMember]] = [:]
     var streams: [StreamState] = []
     var buckets: BucketTable
@@ -330,7 +330,7 @@ final class Views {
         plain.follow(symbols, spreads: spreads)
     }
 
-    /// The number of an extra, the same for equal ones that came since the newest layer.
+    /// The number of an extra, the same for equal ones that came not long ago.
     private func internExtra(_ rows: borrowing RowColumns, _ local: Int) -> UInt32 {
         let extra = rows.extras[local]
         let middle = extra.byteOffset + extra.metadataByteCount
@@ -342,19 +342,15 @@ final class Views {
         hasher.add(metadata)
         hasher.add(payload)
         let digest = hasher.finish()
-        let known = extraIndex.find(hash: digest.low) { index in
-            let record = extras[index]
-            guard record.digest == digest, record.count == extra.count,
-                Int(record.metadataByteCount) == metadata.count, Int(record.payloadByteCount) == payload.count
-            else { return false }
-            let start = Int(record.byteOffset)
-            for offset in 0..<(end - extra.byteOffset)
-            where extraBytes[start + offset] != rows.extraBytes[extra.byteOffset + offset] {
-                return false
+        if let known = recentExtras.find(digest.low) {
+            let record = extras[known]
+            if record.digest == digest, record.count == extra.count,
+                Int(record.metadataByteCount) == metadata.count, Int(record.payloadByteCount) == payload.count,
+                extraBytes.equals(rows.extraBytes, extra.byteOffset..<end, at: Int(record.byteOffset))
+            {
+                return UInt32(extraBase + known + 1)
             }
-            return true
         }
-        if let known { return UInt32(extraBase + known + 1) }
         let scan = MetadataScan(metadata)
         var bits: UInt32 = 0
         if scan.wasUserEntered { bits |= ExtraBits.isManual }
@@ -364,7 +360,7 @@ final class Views {
             metadataByteCount: UInt32(metadata.count), payloadByteCount: UInt32(payload.count), bits: bits)
         extraBytes.append(contentsOf: rows.extraBytes, extra.byteOffset..<end)
         extras.append(record)
-        extraIndex.insert(hash: digest.low, index: extras.count - 1)
+        recentExtras.note(digest.low, index: extras.count - 1)
         return UInt32(extraBase + extras.count)
     }
 

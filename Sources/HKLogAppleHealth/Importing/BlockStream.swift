@@ -23,7 +23,8 @@ final class BlockStream {
     /// Sound to send: what changes is touched inside of `monitor.change` alone, but `reader` and `source`, which only
     /// the reading thread uses once it has been started.
     private final class Shared: @unchecked Sendable {
-        static let blockLimit = 2
+        /// Enough to read on through a sync of the log.
+        static let blockLimit = 4
 
         let monitor = Monitor()
         let source: any ByteSource

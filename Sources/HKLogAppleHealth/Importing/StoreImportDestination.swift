@@ -12,13 +12,15 @@ package struct StoreImportDestination: ImportDestination {
     package private(set) var liveCount: Int
     package private(set) var rowLimit: Int
 
-    /// Rows since the views were last saved.
+    /// Rows before and since the views were last saved.
+    private var savedRows: Int
     private var unsavedRows = 0
-    /// How many rows an import leaves in memory before it saves the views.
+    /// How many rows an import leaves in memory at least before it saves the views, and which share of the others.
     ///
-    /// Many times what a store leaves by itself: each save merges what was saved before, and what an import that was
-    /// broken off has not saved is replayed in a fraction of a second.
-    private static let unsavedRowLimit = 1 << 19
+    /// Many times what a store leaves by itself: each save merges what was saved before. What an import that was
+    /// broken off has not saved is replayed within a second or two.
+    private static let unsavedRowLimit = 1 << 20
+    private static let unsavedRowDivisor = 2
 
     /// The first failure of a call that cannot throw.
     ///
@@ -32,7 +34,9 @@ package struct StoreImportDestination: ImportDestination {
         self.stream = stream
         isUntouched = try !store.hasBatches(ofStream: stream)
         liveCount = try store.liveCount(ofStream: stream)
-        rowLimit = try store.rowLimit()
+        let rows = try store.rowLimit()
+        rowLimit = rows
+        savedRows = rows
     }
 
     package func find(_ uuids: [SampleUUID], into states: inout [ImportedCell]) {
@@ -83,10 +87,13 @@ package struct StoreImportDestination: ImportDestination {
         try check()
         _ = try store.enqueue(batch)
         unsavedRows += batch.addedCount + batch.deleted.count
-        guard store.groupIsDue else { return }
+        guard store.frameIsDue else { return }
         try store.commit()
-        guard unsavedRows >= StoreImportDestination.unsavedRowLimit else { return }
+        let limit = max(
+            StoreImportDestination.unsavedRowLimit, savedRows / StoreImportDestination.unsavedRowDivisor)
+        guard unsavedRows >= limit else { return }
         store.checkpointIfDue()
+        savedRows += unsavedRows
         unsavedRows = 0
     }
 

@@ -100,10 +100,18 @@ struct RowColumnsEncoder: Sendable {
         encodeField(used, &columns, into: &output) { Int64(bitPattern: $0.count) }
         encodeField(used, &columns, into: &output) { Int64($0.metadataByteCount) }
         encodeField(used, &columns, into: &output) { Int64($0.payloadByteCount) }
+        // They mostly stand as they came, one after the other: one copy for as many as do.
+        var together = 0..<0
         for extra in used {
             let end = extra.byteOffset + extra.metadataByteCount + extra.payloadByteCount
-            output.append(contentsOf: rows.extraBytes[extra.byteOffset..<end])
+            if extra.byteOffset == together.upperBound {
+                together = together.lowerBound..<end
+            } else {
+                output.append(contentsOf: rows.extraBytes[together])
+                together = extra.byteOffset..<end
+            }
         }
+        output.append(contentsOf: rows.extraBytes[together])
     }
 
     private mutating func encodeField(
