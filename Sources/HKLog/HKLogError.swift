@@ -1,4 +1,6 @@
-/// What went wrong, where, and what to do next. Never holds a health value.
+/// What went wrong, where, and what to do next.
+///
+/// Never holds a health value.
 public struct HKLogError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure; open, so that later versions can add some.
     public struct Code: Hashable, Sendable {

@@ -53,7 +53,8 @@ import Testing
     @Test func `the library and the command do without Foundation`() {
         let importing = Self.swiftFiles.filter { path in
             path.hasPrefix("Sources/") && !path.hasPrefix("Sources/HKLogTestSupport/")
-                && Self.text(path)?.split(separator: "\n").contains { $0.hasSuffix("import Foundation") } == true
+                && Self.text(path)?.split(separator: "\n").contains { $0.hasSuffix("import Foundation") }
+                    == true
         }
         #expect(importing == [])
     }

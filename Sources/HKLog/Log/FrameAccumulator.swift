@@ -65,7 +65,9 @@ package struct FrameAccumulator {
         return UInt32(content.rows.extras.count)
     }
 
-    /// Rows of one type and kind of value go into one run. Decoded shapes do not say their group.
+    /// Rows of one type and kind of value go into one run.
+    ///
+    /// Decoded shapes do not say their group.
     private mutating func group(of shape: RowShape) -> UInt32 {
         let key = [shape.valueKind.rawValue] + Array((SampleShape(label: shape.label)?.type ?? "").utf8)
         if let known = groups[key] { return known }
@@ -84,7 +86,8 @@ package struct FrameAccumulator {
 
     /// Whether the frame is large enough: more would make reading a part of it dearer.
     package var isFull: Bool {
-        content.rows.count >= 4096 || content.batches.count >= 4096 || content.rows.extraBytes.count >= 1 << 20
+        content.rows.count >= 4096 || content.batches.count >= 4096
+            || content.rows.extraBytes.count >= 1 << 20
     }
 
     package var isEmpty: Bool { content.batches.isEmpty }

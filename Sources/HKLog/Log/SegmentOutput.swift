@@ -45,7 +45,8 @@ package struct SegmentOutput: ~Copyable {
                 "\(files.store): a rewritten frame does not fit the one before; nothing was changed")
         }
         // A segment holds a frame at least: two that begin at one anchor would bear one name.
-        if file != nil, point.byteOffset >= segmentByteCountLimit, point.byteOffset > SegmentHeader.byteCount {
+        if file != nil, point.byteOffset >= segmentByteCountLimit, point.byteOffset > SegmentHeader.byteCount
+        {
             try endSegment()
         }
         try begin()

@@ -18,11 +18,15 @@ public struct StatisticsQuery: Sendable {
     public var stream: String?
     /// Empty buckets too, with count 0.
     public var fill = false
-    /// The statistics that are wanted; `nil` for all that fit. One that does not fit the type is an error.
+    /// The statistics that are wanted.
+    ///
+    /// `nil` for all that fit. One that does not fit the type is an error.
     public var options: [StatisticsOption]?
 
     /// Steps of this many hours, days, weeks, months or years from `anchorDate` instead of `every`: the interval
-    /// components of `HKStatisticsCollectionQuery`. 1 to 1,000,000.
+    /// components of `HKStatisticsCollectionQuery`.
+    ///
+    /// 1 to 1,000,000.
     public var interval: (count: Int, size: BucketSize)?
     /// Where the steps of `interval` begin; they run in both directions from it.
     public var anchorDate: Timestamp?

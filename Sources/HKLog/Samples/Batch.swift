@@ -92,7 +92,9 @@ public struct Batch: Sendable {
     /// How many samples the batch adds.
     public var addedCount: Int { rows.count }
 
-    /// The added samples, in order. Makes a `Sample` of each: O(n) with allocations.
+    /// The added samples, in order.
+    ///
+    /// Makes a `Sample` of each: O(n) with allocations.
     public var added: [Sample] {
         let shapes = rows.shapes.map { SampleShape(label: $0.label) }
         return (0..<rows.count).compactMap { index in

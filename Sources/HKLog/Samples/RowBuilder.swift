@@ -19,8 +19,9 @@ package struct RowBuilder {
 
     package var count: Int { rows.count }
 
-    /// The number of a shape in this batch, the same for the same label. Cost: one hash of the label; readers
-    /// that see the same texts again should remember the number.
+    /// The number of a shape in this batch, the same for the same label.
+    ///
+    /// Cost: one hash of the label; readers that see the same texts again should remember the number.
     package mutating func shapeID(for shape: SampleShape) -> UInt32 {
         let label = shape.label
         if let id = shapeIDs[label] { return id }
@@ -33,7 +34,9 @@ package struct RowBuilder {
         return id
     }
 
-    /// The number of an extra in this batch; 0 when all three are absent. Equal ones share a number.
+    /// The number of an extra in this batch.
+    ///
+    /// 0 when all three are absent. Equal ones share a number.
     package mutating func extraID(count: UInt64, metadata: [UInt8], payload: [UInt8]) -> UInt32 {
         if count == 0 && metadata.isEmpty && payload.isEmpty { return 0 }
         let key = RowExtraKey(count: count, metadata: metadata, payload: payload)
@@ -49,7 +52,9 @@ package struct RowBuilder {
         return id
     }
 
-    /// Adds one row. `duration` must be 0 or more.
+    /// Adds one row.
+    ///
+    /// `duration` must be 0 or more.
     package mutating func add(
         uuid: RawUUID, start: Int64, duration: Int64, hasEnd: Bool, valueBits: UInt64, shapeID: UInt32,
         extraID: UInt32 = 0
@@ -80,7 +85,8 @@ package struct RowBuilder {
                 valueKind: kind, type: sample.type, unit: sample.unit, source: sample.source,
                 device: sample.device))
         let extra = extraID(
-            count: sample.count ?? 0, metadata: sample.metadata?.bytes ?? [], payload: sample.payload?.bytes ?? [])
+            count: sample.count ?? 0, metadata: sample.metadata?.bytes ?? [],
+            payload: sample.payload?.bytes ?? [])
         let start = sample.start.microseconds
         add(
             uuid: sample.uuid.raw, start: start, duration: (sample.end ?? sample.start).microseconds &- start,

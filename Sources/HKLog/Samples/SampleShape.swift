@@ -1,6 +1,8 @@
 package import HKLogFormat
 
-/// What many samples share: type, kind of value, unit, source and device. Interned once, named by a number.
+/// What many samples share: type, kind of value, unit, source and device.
+///
+/// Interned once, named by a number.
 ///
 /// `label` is its byte form: for each of the texts in a fixed order a length + 1 as a varint (0 for an absent
 /// text) and the UTF-8 bytes, after one byte of the value kind. Two shapes are the same when their labels are:
@@ -13,7 +15,8 @@ package struct SampleShape: Equatable, Sendable {
     package var device: Device?
 
     package init(
-        valueKind: RowValueKind, type: String, unit: String? = nil, source: Source? = nil, device: Device? = nil
+        valueKind: RowValueKind, type: String, unit: String? = nil, source: Source? = nil,
+        device: Device? = nil
     ) {
         self.valueKind = valueKind
         self.type = type

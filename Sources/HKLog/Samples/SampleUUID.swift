@@ -80,7 +80,9 @@ extension RawUUID {
                 guard text[position] == UInt8(ascii: "-") else { return nil }
                 position += 1
             }
-            guard let high = hexValue(text[position]), let low = hexValue(text[position + 1]) else { return nil }
+            guard let high = hexValue(text[position]), let low = hexValue(text[position + 1]) else {
+                return nil
+            }
             position += 2
             let byte = UInt64(high << 4 | low)
             if index < 8 {

@@ -14,7 +14,8 @@ public struct Timestamp: Hashable, Comparable, Sendable, BitwiseCopyable {
     /// is not finite or outside the years 1 to 9999.
     public init?(secondsSince1970 seconds: Double) {
         let scaled = (seconds * 1_000_000).rounded(.toNearestOrEven)
-        guard scaled >= Double(Timestamp.earliest.microseconds), scaled <= Double(Timestamp.latest.microseconds)
+        guard scaled >= Double(Timestamp.earliest.microseconds),
+            scaled <= Double(Timestamp.latest.microseconds)
         else { return nil }
         self.microseconds = Int64(scaled)
     }
@@ -27,6 +28,7 @@ public struct Timestamp: Hashable, Comparable, Sendable, BitwiseCopyable {
     /// The instant as seconds since 1970.
     public var secondsSince1970: Double { Double(microseconds) / 1_000_000 }
 
+    /// Orders by time.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microseconds < right.microseconds
     }

@@ -3,7 +3,9 @@ internal import Synchronization
 
 /// What has come into a store since the notice before: types, days and the highest anchor.
 public struct ChangeNotice: Sendable, Equatable {
-    /// Full identifiers of the types that were added, in no order. Empty where only deletions came.
+    /// Full identifiers of the types that were added, in no order.
+    ///
+    /// Empty where only deletions came.
     public internal(set) var types: Set<String> = []
     /// The days (in the store's zone) that added samples touch.
     public internal(set) var days: Set<CivilDate> = []
@@ -48,7 +50,9 @@ public struct ChangeNotice: Sendable, Equatable {
 /// Notices of a store's appends, merged while nobody takes them: a slow consumer never holds the writer up, and
 /// misses nothing.
 public struct ChangeNotices: AsyncSequence, Sendable {
+    /// What the sequence gives.
     public typealias Element = ChangeNotice
+    /// It never fails.
     public typealias Failure = Never
 
     let notifier: ChangeNotifier

@@ -65,7 +65,8 @@ struct Compaction: LogTransform {
 
     private func isPresent(_ uuid: RawUUID, stream: UInt32?) -> Bool {
         guard let stream, let row = views.cell(of: uuid, stream: stream) else { return false }
-        return views.flags(row) & (RowState.dead | RowState.swept) == 0 && views.batchNumber(of: row) == batchNumber
+        return views.flags(row) & (RowState.dead | RowState.swept) == 0
+            && views.batchNumber(of: row) == batchNumber
     }
 
     mutating func finish(into output: inout SegmentOutput) throws(HKLogError) {
@@ -80,7 +81,8 @@ struct Compaction: LogTransform {
                 pending.content, storeTag: output.storeTag, firstAnchor: output.nextAnchor,
                 previousNonce: output.lastNonce, into: &bytes)
         } catch {
-            throw HKLogError(.internalFault, "batches from anchor \(output.nextAnchor) cannot be encoded again")
+            throw HKLogError(
+                .internalFault, "batches from anchor \(output.nextAnchor) cannot be encoded again")
         }
         try output.append(bytes.span)
         framesAfter += 1

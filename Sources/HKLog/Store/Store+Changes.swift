@@ -30,7 +30,8 @@ public final class ChangeReader {
         // The anchor may lie within a frame: batches before it are passed over.
         while self.anchor < anchor {
             guard try step(skipping: true) != nil else {
-                throw expected == nil ? HKLogError.beyondEnd(anchor, end: self.anchor) : ChangeReader.otherLog(anchor)
+                throw expected == nil
+                    ? HKLogError.beyondEnd(anchor, end: self.anchor) : ChangeReader.otherLog(anchor)
             }
         }
         if let expected, expected != ChangeReader.check(nonce) { throw ChangeReader.otherLog(anchor) }
@@ -48,7 +49,9 @@ public final class ChangeReader {
         return String(repeating: "0", count: 16 - text.count) + text
     }
 
-    /// The next change; `nil` at the present end. Asked again later, it goes on with what has come.
+    /// The next change.
+    ///
+    /// `nil` at the present end. Asked again later, it goes on with what has come.
     ///
     /// Throws `damaged` where reading meets damage; `position` then names the last sound anchor.
     public func next() throws(HKLogError) -> Change? { try step(skipping: false) }
@@ -80,7 +83,8 @@ public final class ChangeReader {
                 case .frame(let header):
                     guard decoder.decodes(header, run.storedBytes(of: entry), into: &content) else {
                         content = FrameContent()
-                        throw HKLogError.undecodable(header, segment: run.segment, byteOffset: entry.byteOffset)
+                        throw HKLogError.undecodable(
+                            header, segment: run.segment, byteOffset: entry.byteOffset)
                     }
                     batchIndex = 0
                     rowStart = 0
@@ -107,7 +111,8 @@ public final class ChangeReader {
         nonce = entry.nonce
         if skipping { return .gap(anchor...anchor) }
         return .batch(
-            Batch(entry, rows: content.rows.slice(rows), deletions: content.deletions[deletions]), logAnchor: anchor)
+            Batch(entry, rows: content.rows.slice(rows), deletions: content.deletions[deletions]),
+            logAnchor: anchor)
     }
 }
 
@@ -137,7 +142,8 @@ extension Batch {
         deleted = deletions.map { deletion in
             Deletion(
                 uuid: SampleUUID(raw: deletion.uuid),
-                metadata: deletion.metadata.isEmpty ? nil : JSONText(uncheckedCompactObject: deletion.metadata))
+                metadata: deletion.metadata.isEmpty
+                    ? nil : JSONText(uncheckedCompactObject: deletion.metadata))
         }
         self.rows = rows
     }
@@ -148,7 +154,9 @@ extension Store {
     ///
     /// Throws `anchorBeyondEnd`, and `conflict` where `check` was given and the log at the anchor is another one
     /// than gave it.
-    public func changes(since anchor: UInt64, expecting check: String? = nil) throws(HKLogError) -> ChangeReader {
+    public func changes(since anchor: UInt64, expecting check: String? = nil) throws(HKLogError)
+        -> ChangeReader
+    {
         let (files, storeID) = try withCore { core throws(HKLogError) in
             try core.commit()
             return (core.files, core.storeID)

@@ -1,7 +1,9 @@
 internal import HKLogFormat
 
 extension Store {
-    /// Reads the whole log and all checkpoints, and says what is not sound. Changes nothing, takes no lock.
+    /// Reads the whole log and all checkpoints, and says what is not sound.
+    ///
+    /// Changes nothing, takes no lock.
     ///
     /// A torn tail is looked at again after a second: a writer may be at work. Throws `notFound` where there
     /// is no store; everything else that is wrong is a finding. `progress` is told bytes done and bytes in all.
@@ -12,11 +14,14 @@ extension Store {
     }
 
     package static func verify(
-        _ files: LogFiles, secondLookAfter milliseconds: Int = 1000, progress: ((UInt64, UInt64) -> Void)? = nil
+        _ files: LogFiles, secondLookAfter milliseconds: Int = 1000,
+        progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(HKLogError) -> VerifyReport {
         var verification = try Verification(files)
         let report = try verification.run(progress)
-        guard report.problems.contains(where: { $0.what == LogFinding.Kind.tornTail.rawValue }) else { return report }
+        guard report.problems.contains(where: { $0.what == LogFinding.Kind.tornTail.rawValue }) else {
+            return report
+        }
         // Beside a writer, a frame that was just being written is whole by now. Whether there is one is not asked:
         // that would take the lock away from it.
         Platform.sleep(milliseconds: milliseconds)
@@ -24,8 +29,10 @@ extension Store {
         return try verification.run(progress)
     }
 
-    /// Sets damaged bytes of the log aside, keeps every whole batch, and records what is lost, so that later batches
-    /// keep their anchors. Rebuilds a lost `store.json`. Takes the lock; may be interrupted and called again.
+    /// Sets damaged bytes of the log aside, keeps every whole batch, and records what is lost, so that later
+    /// batches keep their anchors.
+    ///
+    /// Rebuilds a lost `store.json`. Takes the lock; may be interrupted and called again.
     ///
     /// Throws `notFound` where there is no store, `locked` where another process writes.
     public static func repair(at path: String) throws(HKLogError) -> RepairReport {
@@ -46,7 +53,9 @@ extension Store {
             let folder = CheckpointFolder(files: files, storeID: id)
             var settings: StoreSettings?
             for name in folder.names() where settings == nil {
-                guard let layer = folder.open(name), layer.header.storeID == (id.first, id.second) else { continue }
+                guard let layer = folder.open(name), layer.header.storeID == (id.first, id.second) else {
+                    continue
+                }
                 settings = Views.settings(of: layer)
                 if layer.isDamaged { settings = nil }
             }
@@ -57,17 +66,23 @@ extension Store {
             let kept = settings ?? StoreSettings(timeZone: TimeZoneRules.system().identifier)
             return StoreManifest(
                 storeID: id,
-                created: Timestamp(microseconds: Platform.wallClockMicroseconds / 1_000_000 * 1_000_000).description,
+                created: Timestamp(microseconds: Platform.wallClockMicroseconds / 1_000_000 * 1_000_000)
+                    .description,
                 segmentByteCount: StoreManifest.segmentByteCountDefault, settings: kept.encoded())
         }
         var report = RepairReport(
             actions: [], gaps: log.gaps.filter { !$0.isEmpty }.map { $0.lowerBound + 1...$0.upperBound },
             setAside: log.setAside)
-        if log.rebuiltManifest { report.actions.append("rebuilt store.json from the segments; \(settingsFrom)") }
-        if log.rewroteSegments { report.actions.append("rewrote the damaged segments with every whole batch") }
+        if log.rebuiltManifest {
+            report.actions.append("rebuilt store.json from the segments; \(settingsFrom)")
+        }
+        if log.rewroteSegments {
+            report.actions.append("rewrote the damaged segments with every whole batch")
+        }
         for name in log.setAside { report.actions.append("set damaged bytes aside in \(name)") }
         for gap in report.gaps {
-            report.actions.append("batches \(gap.lowerBound) to \(gap.upperBound) are lost; the gap is recorded")
+            report.actions.append(
+                "batches \(gap.lowerBound) to \(gap.upperBound) are lost; the gap is recorded")
         }
         if !checkpoints.isEmpty {
             report.setAside.append(contentsOf: checkpoints)
@@ -78,9 +93,13 @@ extension Store {
         return report
     }
 
-    /// Checkpoints that cover lost batches may be the only copy of what was in them: they are kept, out of the way.
+    /// Checkpoints that cover lost batches may be the only copy of what was in them: they are kept, out of the
+    /// way.
+    ///
     /// Their new names, from the store on.
-    private static func setCheckpointsAside(_ files: LogFiles, _ log: LogRepairReport) throws(HKLogError) -> [String] {
+    private static func setCheckpointsAside(_ files: LogFiles, _ log: LogRepairReport) throws(HKLogError)
+        -> [String]
+    {
         let folder = CheckpointFolder(files: files, storeID: RawUUID(first: 0, second: 0))
         let lowest = log.gaps.filter { !$0.isEmpty }.map(\.lowerBound).min() ?? 0
         do throws(SystemError) {
@@ -100,9 +119,10 @@ extension Store {
     }
 
     /// Rewrites the log and the checkpoints without the data of deleted, swept and superseded samples, and merges
-    /// small batches into shared frames. Batches, anchors and what is known of repeats stay. Needs room for a second
-    /// log until it is done; may be interrupted at any point. `purge` also removes files that repair or recovery set
-    /// aside.
+    /// small batches into shared frames.
+    ///
+    /// Batches, anchors and what is known of repeats stay. Needs room for a second log until it is done; may be
+    /// interrupted at any point. `purge` also removes files that repair or recovery set aside.
     public func compact(purge: Bool = false, progress: ((UInt64, UInt64) -> Void)? = nil) throws(HKLogError)
         -> CompactReport
     {
@@ -127,7 +147,9 @@ private struct Verification {
         self.files = files
         do throws(HKLogError) {
             manifest = try files.readManifest()
-            if let manifest, StoreSettings(encoded: manifest.settings) == nil { addManifest("damaged settings") }
+            if let manifest, StoreSettings(encoded: manifest.settings) == nil {
+                addManifest("damaged settings")
+            }
         } catch {
             guard error.code == .damaged else { throw error }
             manifest = nil
@@ -138,7 +160,8 @@ private struct Verification {
     private mutating func addManifest(_ what: String) {
         problems.append(
             VerifyReport.Problem(
-                what: what, file: LogFiles.manifestName, offset: 0, length: 0, firstAnchor: nil, lastAnchor: nil))
+                what: what, file: LogFiles.manifestName, offset: 0, length: 0, firstAnchor: nil,
+                lastAnchor: nil))
     }
 
     mutating func run(_ progress: ((UInt64, UInt64) -> Void)?) throws(HKLogError) -> VerifyReport {
@@ -167,14 +190,17 @@ private struct Verification {
             problems.append(
                 VerifyReport.Problem(
                     what: finding.kind.rawValue, file: finding.file, offset: UInt64(finding.byteOffset),
-                    length: UInt64(finding.byteCount), firstAnchor: hasBatches ? finding.firstAnchor + 1 : nil,
+                    length: UInt64(finding.byteCount),
+                    firstAnchor: hasBatches ? finding.firstAnchor + 1 : nil,
                     lastAnchor: hasBatches ? finding.endAnchor : nil))
         }
         let checkpoints = verifyCheckpoints(storeID, end: log.endAnchor, isSound: log.isSound)
         return VerifyReport(
-            sound: problems.isEmpty, logAnchor: log.endAnchor, frames: UInt64(log.frames), segments: log.segments,
+            sound: problems.isEmpty, logAnchor: log.endAnchor, frames: UInt64(log.frames),
+            segments: log.segments,
             checkpoints: checkpoints,
-            gaps: log.gaps.filter { !$0.isEmpty }.map { $0.lowerBound + 1...$0.upperBound }, problems: problems)
+            gaps: log.gaps.filter { !$0.isEmpty }.map { $0.lowerBound + 1...$0.upperBound },
+            problems: problems)
     }
 
     private mutating func verifyCheckpoints(_ storeID: RawUUID, end: UInt64, isSound: Bool) -> Int {
@@ -184,7 +210,8 @@ private struct Verification {
             func add(_ what: String, _ range: Range<Int> = 0..<0) {
                 problems.append(
                     VerifyReport.Problem(
-                        what: what, file: "\(CheckpointFolder.name)/\(name)", offset: UInt64(range.lowerBound),
+                        what: what, file: "\(CheckpointFolder.name)/\(name)",
+                        offset: UInt64(range.lowerBound),
                         length: UInt64(range.count), firstAnchor: nil, lastAnchor: nil))
             }
             guard let layer = folder.open(name) else {
@@ -213,9 +240,11 @@ private struct Verification {
 
     /// Whether the log at the checkpoint's anchor is the one that it was made of.
     private func bindsToLog(_ layer: LayerFile) -> Bool {
-        guard let reader = try? ChangeReader(
-            files: files, storeID: RawUUID(first: layer.header.storeID.low, second: layer.header.storeID.high),
-            since: layer.header.toAnchor, expecting: nil)
+        guard
+            let reader = try? ChangeReader(
+                files: files,
+                storeID: RawUUID(first: layer.header.storeID.low, second: layer.header.storeID.high),
+                since: layer.header.toAnchor, expecting: nil)
         else { return true }
         return reader.isAt(nonce: layer.header.nonce)
     }
@@ -264,7 +293,9 @@ extension StoreCore {
         report.setAside.append(contentsOf: aside.map { "\(CheckpointFolder.name)/\($0)" })
         if purge {
             try files.purgeSetAside()
-            for name in aside { try? files.layer.unlinkIfThere("\(files.store)/\(CheckpointFolder.name)/\(name)") }
+            for name in aside {
+                try? files.layer.unlinkIfThere("\(files.store)/\(CheckpointFolder.name)/\(name)")
+            }
         }
         return report
     }

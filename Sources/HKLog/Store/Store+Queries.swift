@@ -35,7 +35,8 @@ extension Store {
                 hasStart: query.start != nil, hasEnd: query.end != nil, conversion: nil, unit: nil,
                 isOfView: isDay && stream == nil
                     && calendar.rules.checksum == views.calendar.rules.checksum)
-            var result = StatisticsResult(rows: [], unconvertible: [], zoneIdentifier: calendar.rules.identifier)
+            var result = StatisticsResult(
+                rows: [], unconvertible: [], zoneIdentifier: calendar.rules.identifier)
             if let type = query.type {
                 try check(query, type: type, views: views, plan: &plan)
                 if let id = views.symbols.typeID(type) {
@@ -45,7 +46,8 @@ extension Store {
                 return result
             }
             if query.unit != nil {
-                throw HKLogError(.invalidArgument, "a unit needs a type: name the type whose values it is for")
+                throw HKLogError(
+                    .invalidArgument, "a unit needs a type: name the type whose values it is for")
             }
             for id in views.typesByName() {
                 views.statistics(type: id, plan, into: &result.rows)
@@ -55,8 +57,10 @@ extension Store {
         }
     }
 
-    /// The statistics of one type over one range, as `HKStatisticsQuery` gives them: merged over sources, samples cut
-    /// at the range's ends. `nil` where no sample counts.
+    /// The statistics of one type over one range, as `HKStatisticsQuery` gives them: merged over sources, samples
+    /// cut at the range's ends.
+    ///
+    /// `nil` where no sample counts.
     ///
     /// Throws `invalidArgument` for a type without statistics, and for an option or unit that does not fit it.
     public func statistics(
@@ -94,19 +98,24 @@ extension Store {
             throw HKLogError(.invalidArgument, "\(option.rawValue) does not fit \(type); these do: \(names)")
         }
         guard let text = query.unit else { return }
-        guard let quantity else { throw HKLogError(.invalidArgument, "\(type) is a category and has no unit") }
+        guard let quantity else {
+            throw HKLogError(.invalidArgument, "\(type) is a category and has no unit")
+        }
         let unit = try Unit(text)
         guard let conversion = UnitConversion(from: quantity.canonicalUnit, to: unit) else {
             throw HKLogError(
                 .invalidArgument,
-                "the unit \(quoted(text)) does not fit \(type), which is kept in \(quantity.canonicalUnitText)")
+                "the unit \(quoted(text)) does not fit \(type), which is kept in \(quantity.canonicalUnitText)"
+            )
         }
         plan.conversion = conversion
         plan.unit = text
     }
 
-    /// Calls for each merged day bucket as the view keeps it, by type and day: the quickest way to all of them, for
-    /// charts and exports. Category types are left out: they have several values a day.
+    /// Calls for each merged day bucket as the view keeps it, by type and day: the quickest way to all of them,
+    /// for charts and exports.
+    ///
+    /// Category types are left out: they have several values a day.
     ///
     /// Cost: about 20 ns a bucket.
     public func forEachDay(type: String? = nil, _ body: (DailyBucket) -> Void) throws(HKLogError) {
@@ -183,7 +192,8 @@ extension Store {
                 return StreamSummary(
                     stream: views.symbols.streamName(UInt32(index)),
                     anchor: stream.anchor.map { String(decoding: $0, as: UTF8.self) }, epoch: stream.epoch,
-                    completeEpoch: stream.completeEpoch, sequence: stream.lastSequence, batches: stream.batches,
+                    completeEpoch: stream.completeEpoch, sequence: stream.lastSequence,
+                    batches: stream.batches,
                     logAnchor: stream.logAnchor)
             }.sorted { $0.stream.utf8.lexicographicallyPrecedes($1.stream.utf8) }
         }
@@ -222,12 +232,15 @@ extension Store {
 
     // MARK: Explaining
 
-    /// How a day's number of a type came about. `day` is a label such as `2026-03-01`, in the store's zone.
+    /// How a day's number of a type came about.
+    ///
+    /// `day` is a label such as `2026-03-01`, in the store's zone.
     ///
     /// Throws `invalidArgument` for a day that is none and for a type without statistics.
     public func explain(type: String, day: String) throws(HKLogError) -> Explanation {
         guard let date = CivilDate(day) else {
-            throw HKLogError(.invalidArgument, "the day \(quoted(day)) is none; expected one such as 2026-03-01")
+            throw HKLogError(
+                .invalidArgument, "the day \(quoted(day)) is none; expected one such as 2026-03-01")
         }
         var query = StatisticsQuery(type: type)
         let range = read(calendarDay: date.dayNumber)
@@ -237,7 +250,8 @@ extension Store {
         return try withViews { views throws(HKLogError) in
             var explanation = Explanation(
                 type: type, day: date.description, start: Timestamp(microseconds: range.lowerBound),
-                end: Timestamp(microseconds: range.upperBound), unit: Catalog.quantityType(type)?.canonicalUnitText,
+                end: Timestamp(microseconds: range.upperBound),
+                unit: Catalog.quantityType(type)?.canonicalUnitText,
                 samples: [], rows: rows)
             if let id = views.symbols.typeID(type) {
                 explanation.samples = views.explain(BucketKey(type: id, day: date.dayNumber))

@@ -38,7 +38,8 @@ public final class Store: Sendable {
     /// Throws `notFound` where there is none, `damaged` where `store.json` or, for a writer, the log is damaged,
     /// `locked` where another process writes, `cannotCreate` where a new one cannot be made, and `invalidArgument`
     /// for a zone that is not known. Cost: the part of the log after the newest checkpoint, once views are needed.
-    public static func open(at path: String, access: StoreAccess, sync: SyncPolicy = .batch) throws(HKLogError)
+    public static func open(at path: String, access: StoreAccess, sync: SyncPolicy = .batch)
+        throws(HKLogError)
         -> Store
     {
         try open(at: path, access: access, sync: sync, layer: SystemFiles())
@@ -136,8 +137,10 @@ public final class Store: Sendable {
     /// have waited: for an importer, of which nothing need be durable before its end.
     package var frameIsDue: Bool { read { $0.frameIsDue } }
 
-    /// Puts what was enqueued on stable storage. Under the policies `batch` and `none` there is nothing to do: what
-    /// `enqueue` took was written at once, under `none` without a sync.
+    /// Puts what was enqueued on stable storage.
+    ///
+    /// Under the policies `batch` and `none` there is nothing to do: what `enqueue` took was written at once,
+    /// under `none` without a sync.
     ///
     /// When it throws, nothing that waited is acknowledged, and nothing of it waits any more: enqueue it again.
     public func commit() throws(HKLogError) {
@@ -155,21 +158,27 @@ public final class Store: Sendable {
         try withCore { core throws(HKLogError) in try core.checkpoint(whole: false, required: true) }
     }
 
-    /// Saves the views if much has come in since the last checkpoint, as every command does after its answer. That
-    /// they cannot be saved is no failure.
+    /// Saves the views if much has come in since the last checkpoint, as every command does after its answer.
+    ///
+    /// That they cannot be saved is no failure.
     public func checkpointIfDue() {
         read { $0.checkpointIfDue() }
     }
 
-    /// Commits, saves the views if that is due, and lets go of the store. Everything after it throws.
+    /// Commits, saves the views if that is due, and lets go of the store.
+    ///
+    /// Everything after it throws.
     public func close() throws(HKLogError) {
         notifier.finish()
         try withCore { core throws(HKLogError) in try core.close() }
     }
 
-    /// Changes settings; what depends on them is rebuilt. In `styles` and `priorities` a `nil` value removes one.
+    /// Changes settings.
+    ///
+    /// What depends on them is rebuilt. In `styles` and `priorities` a `nil` value removes one.
     public func set(
-        timeZone: String? = nil, styles: [String: AggregationStyle?] = [:], priorities: [String: [String]?] = [:]
+        timeZone: String? = nil, styles: [String: AggregationStyle?] = [:],
+        priorities: [String: [String]?] = [:]
     ) throws(HKLogError) {
         try withCore { core throws(HKLogError) in
             try core.change(timeZone: timeZone, styles: styles, priorities: priorities)

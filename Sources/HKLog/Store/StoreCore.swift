@@ -1,7 +1,8 @@
 internal import HKLogFormat
 
-/// What stands behind a `Store`: the log's writer or reader, the views, and the group in flight. One thread at a
-/// time.
+/// What stands behind a `Store`: the log's writer or reader, the views, and the group in flight.
+///
+/// One thread at a time.
 final class StoreCore {
     let files: LogFiles
     let sync: SyncPolicy
@@ -93,7 +94,9 @@ final class StoreCore {
         }
     }
 
-    static func newManifest(_ files: LogFiles, _ options: StoreOptions) throws(HKLogError) -> (StoreManifest, String) {
+    static func newManifest(_ files: LogFiles, _ options: StoreOptions) throws(HKLogError) -> (
+        StoreManifest, String
+    ) {
         let rules: TimeZoneRules
         if let zone = options.timeZone {
             rules = try TimeZoneRules(identifier: zone)
@@ -122,7 +125,8 @@ final class StoreCore {
         var segmentByteCount = manifest.segmentByteCount
         if let text = Platform.environment("HKLOG_SEGMENT_BYTES"), !text.isEmpty {
             guard let value = Int(text), value > 0 else {
-                throw HKLogError(.invalidArgument, "HKLOG_SEGMENT_BYTES: expected a number of bytes, 1 or more")
+                throw HKLogError(
+                    .invalidArgument, "HKLOG_SEGMENT_BYTES: expected a number of bytes, 1 or more")
             }
             segmentByteCount = value
         }
@@ -171,7 +175,8 @@ final class StoreCore {
         gaps = outcome.gaps
         if outcome.passedOver > 0 {
             checkpointsAreUnfit = true
-            warnings.append("a checkpoint did not fit and was passed over; the views were rebuilt from the log")
+            warnings.append(
+                "a checkpoint did not fit and was passed over; the views were rebuilt from the log")
         }
         if writer != nil {
             if let damage { throw damage }
@@ -218,7 +223,9 @@ final class StoreCore {
         var content = FrameContent()
         content.batches = [try entry(of: batch)]
         content.rows = batch.rows
-        content.deletions = batch.deleted.map { DeletionEntry(uuid: $0.uuid.raw, metadata: $0.metadata?.bytes ?? []) }
+        content.deletions = batch.deleted.map {
+            DeletionEntry(uuid: $0.uuid.raw, metadata: $0.metadata?.bytes ?? [])
+        }
         let digest =
             batch.digest?.raw
             ?? contentDigest(
@@ -236,7 +243,8 @@ final class StoreCore {
         switch decision {
         case .duplicate, .stale:
             var result = AppendResult(
-                logAnchor: views.anchor, stream: batch.stream, added: 0, deleted: 0, duplicate: false, stale: false)
+                logAnchor: views.anchor, stream: batch.stream, added: 0, deleted: 0, duplicate: false,
+                stale: false)
             if case .stale = decision { result.stale = true } else { result.duplicate = true }
             return result
         case .conflict(let reason):
@@ -259,14 +267,17 @@ final class StoreCore {
     private func write(_ content: inout FrameContent, views: Views, syncing: Bool) throws(HKLogError) {
         do throws(SystemError) {
             // A nonce of 0 stands for the log's beginning.
-            repeat { content.batches[0].nonce = try files.layer.randomWord() } while content.batches[0].nonce == 0
+            repeat {
+                content.batches[0].nonce = try files.layer.randomWord()
+            } while content.batches[0].nonce == 0
         } catch {
             throw .system(error, "get random bits", path: files.store)
         }
         guard let writer else { return }
         let waiting = UInt64(group.content.batches.count)
         guard writer.nextAnchor + waiting == views.anchor else {
-            throw HKLogError(.internalFault, "the views stand at \(views.anchor), the log at \(writer.nextAnchor)")
+            throw HKLogError(
+                .internalFault, "the views stand at \(views.anchor), the log at \(writer.nextAnchor)")
         }
         if sync != .none && !syncing {
             // One frame for the whole group: of several frames that are not synced yet, a loss of power could take
@@ -278,7 +289,8 @@ final class StoreCore {
             }
             if group.isEmpty { groupStart = Platform.monotonicNanoseconds }
             group.add(
-                content.batches[0], of: content, rows: 0..<content.rows.count, deletions: 0..<content.deletions.count)
+                content.batches[0], of: content, rows: 0..<content.rows.count,
+                deletions: 0..<content.deletions.count)
         } else {
             // What waits was decided first and stands first.
             try commit()
@@ -293,7 +305,8 @@ final class StoreCore {
                 content, storeTag: writer.storeTag, firstAnchor: writer.nextAnchor,
                 previousNonce: writer.lastNonce, into: &frameBytes)
         } catch {
-            throw HKLogError(.invalidData, "the batch is too large for a frame of the log; send it in smaller pages")
+            throw HKLogError(
+                .invalidData, "the batch is too large for a frame of the log; send it in smaller pages")
         }
         let frame = frameBytes
         _ = try writer.append(frame.span, syncing: syncing)
@@ -320,7 +333,8 @@ final class StoreCore {
             guard start >= earliest, start <= latest, duration >= 0, duration <= latest - start else {
                 throw HKLogError(
                     .invalidData,
-                    "added[\(index)]: expected start and end between the years 1 and 9999, end not before start")
+                    "added[\(index)]: expected start and end between the years 1 and 9999, end not before start"
+                )
             }
         }
         for shape in batch.rows.shapes where shape.valueKind == .double {
@@ -405,8 +419,9 @@ final class StoreCore {
     /// Whether as much waits as one frame should hold: for whoever needs nothing durable before its own end.
     var frameIsDue: Bool { group.content.rows.count >= 32_768 || group.byteCount >= 8 << 20 }
 
-    /// Writes the group as one frame and syncs it. When that fails nothing of it is in the log, and the views are
-    /// loaded again without it.
+    /// Writes the group as one frame and syncs it.
+    ///
+    /// When that fails nothing of it is in the log, and the views are loaded again without it.
     func commit() throws(HKLogError) {
         guard !group.isEmpty else { return }
         let content = group.content

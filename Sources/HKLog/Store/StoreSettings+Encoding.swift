@@ -2,9 +2,13 @@ internal import HKLogFormat
 
 extension StoreSettings {
     /// What views depend on as a JSON object, members in a fixed order: the form it has in `store.json` and in
-    /// checkpoints. The size of segments stands beside it.
+    /// checkpoints.
+    ///
+    /// The size of segments stands beside it.
     package func encoded() -> [UInt8] {
-        let styles = styles.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value.rawValue)) }
+        let styles = styles.sorted { $0.key < $1.key }.map {
+            JSONValue.Member($0.key, .string($0.value.rawValue))
+        }
         let priorities = priorities.sorted { $0.key < $1.key }.map {
             JSONValue.Member($0.key, .array($0.value.map { .string($0) }))
         }
@@ -26,7 +30,9 @@ extension StoreSettings {
         else { return nil }
         self.init(timeZone: zone)
         for style in styles {
-            guard let value = style.value.stringValue.flatMap(AggregationStyle.init(rawValue:)) else { return nil }
+            guard let value = style.value.stringValue.flatMap(AggregationStyle.init(rawValue:)) else {
+                return nil
+            }
             self.styles[style.name] = value
         }
         for priority in priorities {

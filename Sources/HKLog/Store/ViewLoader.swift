@@ -99,7 +99,9 @@ struct ViewLoader {
         }
     }
 
-    /// Applies what a reader brings, up to an anchor or to the end. Batches below `countingFrom` are not counted.
+    /// Applies what a reader brings, up to an anchor or to the end.
+    ///
+    /// Batches below `countingFrom` are not counted.
     func apply(
         _ reader: LogReader, to outcome: inout Outcome, until end: UInt64?, countingFrom: UInt64,
         progress: ((UInt64, UInt64) -> Void)? = nil
@@ -123,16 +125,20 @@ struct ViewLoader {
             for entry in run.entries {
                 switch entry.record {
                 case .gap(let gap):
-                    if gap.endAnchor > gap.firstAnchor { outcome.gaps.append(gap.firstAnchor + 1...gap.endAnchor) }
+                    if gap.endAnchor > gap.firstAnchor {
+                        outcome.gaps.append(gap.firstAnchor + 1...gap.endAnchor)
+                    }
                     if gap.endAnchor > outcome.views.anchor {
                         outcome.views.applyGap(to: gap.endAnchor, lastNonce: gap.lastNonce)
                     }
                 case .frame(let header):
                     guard decoder.decodes(header, run.storedBytes(of: entry), into: &content) else {
-                        outcome.damage = .undecodable(header, segment: run.segment, byteOffset: entry.byteOffset)
+                        outcome.damage = .undecodable(
+                            header, segment: run.segment, byteOffset: entry.byteOffset)
                         return
                     }
-                    let already = outcome.views.anchor > header.firstAnchor
+                    let already =
+                        outcome.views.anchor > header.firstAnchor
                         ? Int(outcome.views.anchor - header.firstAnchor) : 0
                     if already > 0 {
                         guard already < content.batches.count,
@@ -227,7 +233,9 @@ extension RowColumns {
 
 extension FrameDecoder {
     /// Decodes a frame whose bytes were checked; false when they are no content all the same.
-    mutating func decodes(_ header: FrameHeader, _ stored: Span<UInt8>, into content: inout FrameContent) -> Bool {
+    mutating func decodes(_ header: FrameHeader, _ stored: Span<UInt8>, into content: inout FrameContent)
+        -> Bool
+    {
         do {
             try unsafe stored.withUnsafeBytes { bytes in
                 try unsafe decode(header, stored: bytes, into: &content)

@@ -1,4 +1,6 @@
-/// Which day of which type a bucket is. The order is by type, then by day.
+/// Which day of which type a bucket is.
+///
+/// The order is by type, then by day.
 struct BucketKey: Hashable, Comparable, BitwiseCopyable {
     let raw: UInt64
 
@@ -93,7 +95,9 @@ struct BucketTable: ~Copyable {
 
     mutating func removeDirty() { dirty.removeAll(keepingCapacity: true) }
 
-    /// Indices of entries in the order of their keys. Costs a sort after new buckets, nothing else.
+    /// Indices of entries in the order of their keys.
+    ///
+    /// Costs a sort after new buckets, nothing else.
     mutating func inOrder() -> [UInt32] {
         if sorted.isEmpty && entries.count > 0 {
             sorted = (0..<UInt32(entries.count)).sorted { entries[Int($0)].key < entries[Int($1)].key }

@@ -37,7 +37,8 @@ struct CheckpointFolder {
             guard header.storeID == (storeID.first, storeID.second) else { return nil }
             if let definition, header.definition != definition { return nil }
             if let above = chain.last {
-                guard above.header.parentChecksum == header.checksum, above.header.fromAnchor == header.toAnchor
+                guard above.header.parentChecksum == header.checksum,
+                    above.header.fromAnchor == header.toAnchor
                 else { return nil }
             }
             chain.append(layer)
@@ -58,7 +59,9 @@ struct CheckpointFolder {
     }
 
     /// Writes the views as a new newest layer, durable under its name, and removes files that nothing needs any
-    /// more. The new chain's names, or `nil` when another process is writing one just now.
+    /// more.
+    ///
+    /// The new chain's names, or `nil` when another process is writing one just now.
     func write(_ views: Views, definition: RawDigest, whole: Bool) throws(SystemError) -> String? {
         if try !files.layer.exists(path) {
             try files.layer.makeDirectory(path)
@@ -67,7 +70,8 @@ struct CheckpointFolder {
         let folder = try files.layer.openFully(path, .directory)
         guard try folder.tryLock() else { return nil }
         let random = try files.layer.randomWord()
-        let name = LogFiles.digits(views.anchor) + "-" + CheckpointFolder.hexadecimal(random)
+        let name =
+            LogFiles.digits(views.anchor) + "-" + CheckpointFolder.hexadecimal(random)
             + CheckpointFolder.suffix
         let temporary = "\(path)/\(name).tmp"
         var writer = LayerWriter(views, whole: whole)
@@ -87,7 +91,9 @@ struct CheckpointFolder {
         return name
     }
 
-    /// Removes every file that the chain does not need. A reader that has one mapped keeps it.
+    /// Removes every file that the chain does not need.
+    ///
+    /// A reader that has one mapped keeps it.
     private func clean(keeping newest: String, definition: RawDigest) {
         guard let chain = chain(endingWith: newest, definition: definition) else { return }
         let kept = Set(chain.map(\.name))

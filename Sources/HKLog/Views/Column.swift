@@ -19,7 +19,9 @@ struct Column<Element: BitwiseCopyable>: ~Copyable {
         if capacity > 0 { unsafe hklog_memory_free(base, capacity * MemoryLayout<Element>.stride) }
     }
 
-    /// Makes room for at least `wanted` elements. Running out of memory ends the process, as it does for `Array`.
+    /// Makes room for at least `wanted` elements.
+    ///
+    /// Running out of memory ends the process, as it does for `Array`.
     mutating func reserve(_ wanted: Int) {
         guard wanted > capacity else { return }
         let stride = MemoryLayout<Element>.stride
@@ -45,7 +47,9 @@ struct Column<Element: BitwiseCopyable>: ~Copyable {
         count += 1
     }
 
-    /// Appends a part of an array. Cost: one copy.
+    /// Appends a part of an array.
+    ///
+    /// Cost: one copy.
     mutating func append(contentsOf elements: [Element], _ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= elements.count)
         guard !range.isEmpty else { return }

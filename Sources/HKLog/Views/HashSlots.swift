@@ -30,7 +30,8 @@ struct HashSlots: ~Copyable {
     }
 
     static func entry(hash: UInt64, index: Int) -> UInt64 {
-        (hash &* 0x9E37_79B9_7F4A_7C15) & 0xFFFF_FFFF_0000_0000 | UInt64(UInt32(truncatingIfNeeded: index + 1))
+        (hash &* 0x9E37_79B9_7F4A_7C15) & 0xFFFF_FFFF_0000_0000
+            | UInt64(UInt32(truncatingIfNeeded: index + 1))
     }
 
     mutating func insert(hash: UInt64, index: Int) {

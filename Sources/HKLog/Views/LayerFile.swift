@@ -1,7 +1,9 @@
 private import CHKLogShims
 internal import HKLogFormat
 
-/// The parts of a layer file. Numbers are part of the checkpoint's format.
+/// The parts of a layer file.
+///
+/// Numbers are part of the checkpoint's format.
 enum LayerSection: UInt32, CaseIterable {
     case uuids = 1
     case starts, durations, values, shapes, extras, batches, flags
@@ -91,7 +93,9 @@ struct LayerHeader: Equatable {
             put(section.count, at: offset + 8)
             put(section.elementByteCount, at: offset + 16)
         }
-        let sum = unsafe bytes.withUnsafeBytes { unsafe hklog_crc32c(0, $0.baseAddress! + 12, $0.count - 12) }
+        let sum = unsafe bytes.withUnsafeBytes {
+            unsafe hklog_crc32c(0, $0.baseAddress.map { unsafe $0 + 12 }, $0.count - 12)
+        }
         put(sum, at: 8)
         return bytes
     }
@@ -142,7 +146,9 @@ final class LayerFile {
     private(set) var isDamaged = false
     private let bytes: UnsafeRawBufferPointer
     private let mapping: MappedBytes
-    /// A bit a block: checked and found good. The blocks of the checksum table follow those of the data.
+    /// A bit a block: checked and found good.
+    ///
+    /// The blocks of the checksum table follow those of the data.
     private let checked: UnsafeMutablePointer<UInt8>
     private let checkedCount: Int
     private let blockCount: Int
@@ -168,7 +174,8 @@ final class LayerFile {
         let size = LayerHeader.blockByteCount
         guard header.fileByteCount == UInt64(bytes.count), header.blockTableOffset <= UInt64(bytes.count),
             header.blockTableOffset >= UInt64(LayerHeader.byteCount),
-            header.blockCount == (header.blockTableOffset - UInt64(LayerHeader.byteCount) + UInt64(size) - 1) / UInt64(size)
+            header.blockCount == (header.blockTableOffset - UInt64(LayerHeader.byteCount) + UInt64(size) - 1)
+                / UInt64(size)
         else { return nil }
         let tableBytes = Int(header.blockCount) * 4
         let tableBlocks = (tableBytes + size - 1) / size
@@ -178,7 +185,9 @@ final class LayerFile {
         else { return nil }
         var fits = true
         func section(_ kind: LayerSection, _ elementByteCount: Int) -> Section {
-            guard let stored = header.sections[kind] else { return Section(byteOffset: LayerHeader.byteCount, count: 0) }
+            guard let stored = header.sections[kind] else {
+                return Section(byteOffset: LayerHeader.byteCount, count: 0)
+            }
             let end = stored.count.multipliedReportingOverflow(by: UInt64(elementByteCount))
             if stored.elementByteCount != UInt32(elementByteCount) || end.overflow
                 || stored.byteOffset < UInt64(LayerHeader.byteCount)
@@ -214,14 +223,16 @@ final class LayerFile {
         syncMembers = section(.syncMembers, MemoryLayout<SyncMember>.stride)
         state = section(.state, 1)
         let rows = uuids.count
-        for section in [starts, durations, values, shapes, extras, batches, flags] where section.count != rows {
+        for section in [starts, durations, values, shapes, extras, batches, flags] where section.count != rows
+        {
             fits = false
         }
         for section in [slots, knownSlots, numberSlots] where section.count & (section.count - 1) != 0 {
             fits = false
         }
         if buckets.count != bucketKeys.count || bucketRowEnds.count != bucketKeys.count
-            || overrideFlags.count != overrideRows.count || header.rowBase + UInt64(rows) > UInt64(UInt32.max) / 2
+            || overrideFlags.count != overrideRows.count
+            || header.rowBase + UInt64(rows) > UInt64(UInt32.max) / 2
         {
             fits = false
         }
@@ -250,7 +261,9 @@ final class LayerFile {
 
     func fail() { isDamaged = true }
 
-    /// One element of a section. Zeros, and `isDamaged`, when it is out of range or its block is bad.
+    /// One element of a section.
+    ///
+    /// Zeros, and `isDamaged`, when it is out of range or its block is bad.
     @inline(__always)
     func load<T: BitwiseCopyable>(_ section: Section, _ index: Int, as type: T.Type = T.self) -> T {
         guard index >= 0, index < section.count else {
@@ -282,7 +295,9 @@ final class LayerFile {
         return unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<end])
     }
 
-    /// Checks every block. The number of those that are bad.
+    /// Checks every block.
+    ///
+    /// The number of those that are bad.
     func checkAll() -> [Range<Int>] {
         var bad: [Range<Int>] = []
         for block in 0..<blockCount {
@@ -311,7 +326,8 @@ final class LayerFile {
             let start = tableOffset + tableBlock * size
             let count = min(size, topTableOffset - start)
             let stored = unsafe UInt32(
-                littleEndian: bytes.loadUnaligned(fromByteOffset: topTableOffset + tableBlock * 4, as: UInt32.self))
+                littleEndian: bytes.loadUnaligned(
+                    fromByteOffset: topTableOffset + tableBlock * 4, as: UInt32.self))
             guard unsafe hklog_crc32c(0, base + start, count) == stored else {
                 isDamaged = true
                 return false

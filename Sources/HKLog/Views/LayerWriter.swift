@@ -1,8 +1,10 @@
 private import CHKLogShims
 internal import HKLogFormat
 
-/// Writes views as a layer file: what is in memory, together with as many of the newest layers as are small beside
-/// it. So a store of any size is rewritten whole only after it has grown by about as much again.
+/// Writes views as a layer file: what is in memory, together with as many of the newest layers as are small
+/// beside it.
+///
+/// So a store of any size is rewritten whole only after it has grown by about as much again.
 ///
 /// Memory: eight bytes a row at most beside the views. The file is written in one pass, its header last.
 struct LayerWriter {
@@ -24,12 +26,16 @@ struct LayerWriter {
 
     private static let dropped = UInt32.max
 
-    /// Plans a layer. `whole` takes every layer in.
+    /// Plans a layer.
+    ///
+    /// `whole` takes every layer in.
     init(_ views: Views, whole: Bool) {
         self.views = views
         var kept = views.layers.count
         var rows = views.table.count + views.batches.count
-        while kept > 0, whole || views.layers[kept - 1].rowCount + views.layers[kept - 1].batchTable.count <= rows {
+        while kept > 0,
+            whole || views.layers[kept - 1].rowCount + views.layers[kept - 1].batchTable.count <= rows
+        {
             kept -= 1
             rows += views.layers[kept].rowCount + views.layers[kept].batchTable.count
         }
@@ -82,8 +88,10 @@ struct LayerWriter {
 
     // MARK: Rows
 
-    /// Decides which rows go into the layer. Gone rows and swept ones stay out, unless only a few are: then
-    /// nothing is renumbered, and the columns in memory are written as they stand.
+    /// Decides which rows go into the layer.
+    ///
+    /// Gone rows and swept ones stay out, unless only a few are: then nothing is renumbered, and the columns in
+    /// memory are written as they stand.
     private mutating func chooseRows() {
         gatherFlags()
         var droppable = 0
@@ -106,7 +114,9 @@ struct LayerWriter {
         }
         var extras = [UInt32](repeating: LayerWriter.dropped, count: extraCount)
         forEachRow(\.extras, views.table.extras) { index, extra in
-            if currentFlags[index] & RowState.dead == 0, Int(extra) > extraBase, Int(extra) - extraBase <= extraCount {
+            if currentFlags[index] & RowState.dead == 0, Int(extra) > extraBase,
+                Int(extra) - extraBase <= extraCount
+            {
                 extras[Int(extra) - 1 - extraBase] = 0
             }
         }
@@ -135,7 +145,9 @@ struct LayerWriter {
                 }
             }
         }
-        for (row, flags) in views.overrides where Int(row) >= rowBase { currentFlags[Int(row) - rowBase] = flags }
+        for (row, flags) in views.overrides where Int(row) >= rowBase {
+            currentFlags[Int(row) - rowBase] = flags
+        }
         currentFlags.append(contentsOf: views.table.flags.array(0..<views.table.count))
     }
 
@@ -155,7 +167,9 @@ struct LayerWriter {
         for layer in mergedLayers {
             let own = layer[keyPath: section]
             for row in 0..<layer.rowCount {
-                if rowMap == nil || rowMap?[index] != LayerWriter.dropped { try body(index, layer.load(own, row)) }
+                if rowMap == nil || rowMap?[index] != LayerWriter.dropped {
+                    try body(index, layer.load(own, row))
+                }
                 index += 1
             }
         }
@@ -188,7 +202,9 @@ struct LayerWriter {
         try writeColumn(.values, \.values, views.table.values, &output)
         // A dead cell's shape says its stream: it stays.
         try output.section(.shapes, elementByteCount: 4, count: keptRows) { writer throws(SystemError) in
-            try forEachRow(\.shapes, views.table.shapes) { _, shape throws(SystemError) in try writer.put(shape) }
+            try forEachRow(\.shapes, views.table.shapes) { _, shape throws(SystemError) in
+                try writer.put(shape)
+            }
         }
         try output.section(.extras, elementByteCount: 4, count: keptRows) { writer throws(SystemError) in
             try forEachRow(\.extras, views.table.extras) { index, extra throws(SystemError) in
@@ -202,7 +218,9 @@ struct LayerWriter {
             }
         }
         try output.section(.batches, elementByteCount: 4, count: keptRows) { writer throws(SystemError) in
-            try forEachRow(\.batches, views.table.batches) { _, batch throws(SystemError) in try writer.put(batch) }
+            try forEachRow(\.batches, views.table.batches) { _, batch throws(SystemError) in
+                try writer.put(batch)
+            }
         }
         try output.section(.flags, elementByteCount: 1, count: keptRows) { writer throws(SystemError) in
             try forEachRow(\.flags, views.table.flags) { index, _ throws(SystemError) in
@@ -242,7 +260,9 @@ struct LayerWriter {
     }
 
     /// Writes the hash index; the seed it was made with.
-    private func writeIndex(_ output: inout LayerOutput) throws(SystemError) -> (first: UInt64, second: UInt64) {
+    private func writeIndex(_ output: inout LayerOutput) throws(SystemError) -> (
+        first: UInt64, second: UInt64
+    ) {
         let seed = views.table.seed
         if rowMap == nil {
             try output.section(.slots, elementByteCount: 8, count: views.table.slots.count) {
@@ -273,7 +293,9 @@ struct LayerWriter {
     private func writeBuckets(_ output: inout LayerOutput) throws(SystemError) {
         var keys: [BucketKey] = []
         for layer in mergedLayers {
-            for index in 0..<layer.bucketKeys.count { keys.append(BucketKey(raw: layer.load(layer.bucketKeys, index))) }
+            for index in 0..<layer.bucketKeys.count {
+                keys.append(BucketKey(raw: layer.load(layer.bucketKeys, index)))
+            }
         }
         for index in views.buckets.inOrder() { keys.append(views.buckets.entries[Int(index)].key) }
         if !mergedLayers.isEmpty { keys.sort() }
@@ -305,10 +327,13 @@ struct LayerWriter {
             records.append(record)
             ends.append(UInt64(rows.count))
         }
-        try output.section(.bucketKeys, elementByteCount: 8, count: keptKeys.count) { writer throws(SystemError) in
+        try output.section(.bucketKeys, elementByteCount: 8, count: keptKeys.count) {
+            writer throws(SystemError) in
             for key in keptKeys { try writer.put(key.raw) }
         }
-        try output.section(.buckets, elementByteCount: MemoryLayout<BucketRecord>.stride, count: records.count) {
+        try output.section(
+            .buckets, elementByteCount: MemoryLayout<BucketRecord>.stride, count: records.count
+        ) {
             writer throws(SystemError) in
             for record in records { try writer.put(record) }
         }
@@ -317,10 +342,12 @@ struct LayerWriter {
         ) { writer throws(SystemError) in
             for row in categoryRows { try writer.put(row) }
         }
-        try output.section(.bucketRowEnds, elementByteCount: 8, count: ends.count) { writer throws(SystemError) in
+        try output.section(.bucketRowEnds, elementByteCount: 8, count: ends.count) {
+            writer throws(SystemError) in
             for end in ends { try writer.put(end) }
         }
-        try output.section(.bucketRows, elementByteCount: 4, count: rows.count) { writer throws(SystemError) in
+        try output.section(.bucketRows, elementByteCount: 4, count: rows.count) {
+            writer throws(SystemError) in
             try writer.put(column: rows)
         }
     }
@@ -343,15 +370,18 @@ struct LayerWriter {
         var newest: [UInt32: UInt8] = [:]
         for layer in mergedLayers {
             for index in 0..<layer.overrideRows.count {
-                newest[layer.load(layer.overrideRows, index)] = layer.load(layer.overrideFlags, index) as UInt8
+                newest[layer.load(layer.overrideRows, index)] =
+                    layer.load(layer.overrideFlags, index) as UInt8
             }
         }
         for (row, flags) in views.overrides { newest[row] = flags }
         let rows = newest.keys.filter { Int($0) < rowBase }.sorted()
-        try output.section(.overrideRows, elementByteCount: 4, count: rows.count) { writer throws(SystemError) in
+        try output.section(.overrideRows, elementByteCount: 4, count: rows.count) {
+            writer throws(SystemError) in
             for row in rows { try writer.put(row) }
         }
-        try output.section(.overrideFlags, elementByteCount: 1, count: rows.count) { writer throws(SystemError) in
+        try output.section(.overrideFlags, elementByteCount: 1, count: rows.count) {
+            writer throws(SystemError) in
             for row in rows { try writer.put(newest[row] ?? 0) }
         }
     }
@@ -368,7 +398,8 @@ struct LayerWriter {
                 try writer.put(record)
             }
         }
-        try output.section(.extraBytes, elementByteCount: 1, count: Int(byteOffset)) { writer throws(SystemError) in
+        try output.section(.extraBytes, elementByteCount: 1, count: Int(byteOffset)) {
+            writer throws(SystemError) in
             try forEachExtra { record, layer throws(SystemError) in
                 let count = Int(record.metadataByteCount) + Int(record.payloadByteCount)
                 guard let layer else {
@@ -386,7 +417,9 @@ struct LayerWriter {
     }
 
     /// Calls for each extra that is kept, with the layer that its texts stand in; `nil` for memory.
-    private func forEachExtra(_ body: (ExtraRecord, LayerFile?) throws(SystemError) -> Void) throws(SystemError) {
+    private func forEachExtra(_ body: (ExtraRecord, LayerFile?) throws(SystemError) -> Void)
+        throws(SystemError)
+    {
         var index = 0
         for layer in mergedLayers {
             for place in 0..<layer.extraTable.count {
@@ -400,7 +433,9 @@ struct LayerWriter {
         }
     }
 
-    private func isKept(extra index: Int) -> Bool { extraMap == nil || extraMap?[index] != LayerWriter.dropped }
+    private func isKept(extra index: Int) -> Bool {
+        extraMap == nil || extraMap?[index] != LayerWriter.dropped
+    }
 
     private func writeBatches(_ output: inout LayerOutput) throws(SystemError) {
         let count = views.batchBase + views.batches.count - batchBase
@@ -436,7 +471,8 @@ struct LayerWriter {
                     hash: Views.numberHash(record.stream, record.epoch, record.sequence), index: index)
             }
         }
-        try output.section(.knownSlots, elementByteCount: 8, count: known.slots.count) { writer throws(SystemError) in
+        try output.section(.knownSlots, elementByteCount: 8, count: known.slots.count) {
+            writer throws(SystemError) in
             try writer.put(column: known.slots)
         }
         try output.section(.numberSlots, elementByteCount: 8, count: numbered.slots.count) {
@@ -453,7 +489,8 @@ struct LayerWriter {
         for own in views.syncMembers.values { members.append(contentsOf: own) }
         var kept: [SyncMember] = []
         for var member in members {
-            guard views.flags(member.row) & (RowState.gone | RowState.dead) == 0, let row = newNumber(member.row)
+            guard views.flags(member.row) & (RowState.gone | RowState.dead) == 0,
+                let row = newNumber(member.row)
             else { continue }
             member.row = row
             kept.append(member)
@@ -480,7 +517,8 @@ struct LayerOutput: ~Copyable {
 
     init(file: any OpenFile) {
         self.file = file
-        unsafe buffer = UnsafeMutableRawPointer.allocate(byteCount: LayerOutput.bufferByteCount, alignment: 16)
+        unsafe buffer = UnsafeMutableRawPointer.allocate(
+            byteCount: LayerOutput.bufferByteCount, alignment: 16)
     }
 
     deinit { unsafe buffer.deallocate() }
@@ -583,7 +621,9 @@ struct LayerOutput: ~Copyable {
             LayerOutput.append(sum, to: &top)
             start += count
         }
-        header.topTableChecksum = unsafe top.withUnsafeBytes { unsafe hklog_crc32c(0, $0.baseAddress, $0.count) }
+        header.topTableChecksum = unsafe top.withUnsafeBytes {
+            unsafe hklog_crc32c(0, $0.baseAddress, $0.count)
+        }
         table.append(contentsOf: top)
         try file.writeFully(table.span, at: byteOffset)
         header.fileByteCount = UInt64(byteOffset + table.count)
@@ -592,11 +632,15 @@ struct LayerOutput: ~Copyable {
     }
 
     private static func append(_ value: UInt32, to bytes: inout [UInt8]) {
-        for shift in stride(from: UInt32(0), to: 32, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
+        for shift in stride(from: UInt32(0), to: 32, by: 8) {
+            bytes.append(UInt8(truncatingIfNeeded: value >> shift))
+        }
     }
 }
 
 extension Slice<UnsafeRawBufferPointer> {
     /// Where the part begins.
-    fileprivate var baseAddressOfPart: UnsafeRawPointer? { unsafe UnsafeRawBufferPointer(rebasing: self).baseAddress }
+    fileprivate var baseAddressOfPart: UnsafeRawPointer? {
+        unsafe UnsafeRawBufferPointer(rebasing: self).baseAddress
+    }
 }

@@ -56,7 +56,9 @@ struct PlainRows: ~Copyable {
         digest = 0
     }
 
-    /// Indexes, shows and links the rows that are plain; the others go to `slow`. Returns how many were plain.
+    /// Indexes, shows and links the rows that are plain.
+    ///
+    /// The others go to `slow`. Returns how many were plain.
     mutating func place(
         _ rows: Range<Int>, table: inout RowTable, buckets: inout BucketTable, cursor: inout DayCursor,
         extras: borrowing Column<ExtraRecord>, extraBase: Int, layers: [LayerFile], slow: inout [Int]
@@ -84,7 +86,9 @@ struct PlainRows: ~Copyable {
         var placed = 0
         for index in 0..<count {
             let ahead = index + 16
-            if ahead < count { unsafe hklog_prefetch(slots + (Int(truncatingIfNeeded: hashes[ahead]) & mask)) }
+            if ahead < count {
+                unsafe hklog_prefetch(slots + (Int(truncatingIfNeeded: hashes[ahead]) & mask))
+            }
             let row = rows.lowerBound + index
             let hash = unsafe hashes[index]
             let uuid = unsafe uuids[index]
@@ -134,7 +138,9 @@ struct PlainRows: ~Copyable {
                 unsafe shape.pointee.day = day
             }
             unsafe links[row] = buckets.push(row, bucket: shape.pointee.bucket)
-            if unsafe shape.pointee.isSpread && duration > 0 && start &+ duration > cursor.end { spreading.append(row) }
+            if unsafe shape.pointee.isSpread && duration > 0 && start &+ duration > cursor.end {
+                spreading.append(row)
+            }
         }
         table.countInserted(placed)
         total += placed
@@ -145,7 +151,9 @@ struct PlainRows: ~Copyable {
     private static func hold(_ layers: [LayerFile], _ uuid: RawUUID) -> Bool {
         for layer in layers {
             var probe = 0
-            if layer.next(uuid, hash: RowTable.hash(uuid, layer.header.seed), probe: &probe) != nil { return true }
+            if layer.next(uuid, hash: RowTable.hash(uuid, layer.header.seed), probe: &probe) != nil {
+                return true
+            }
         }
         return false
     }

@@ -17,7 +17,9 @@ struct RowTable: ~Copyable {
     var flags = Column<UInt8>()
     /// The next row of the same day bucket: 1 + its index, 0 at the end.
     var links = Column<UInt32>()
-    /// High half: the hash's; low half: 1 + the row's index. Linear probing; a uuid may stand more than once.
+    /// High half: the hash's.
+    ///
+    /// Low half: 1 + the row's index. Linear probing; a uuid may stand more than once.
     private(set) var slots = Column<UInt64>()
     private(set) var slotMask = 0
     private var usedSlots = 0
@@ -30,7 +32,9 @@ struct RowTable: ~Copyable {
 
     var count: Int { uuids.count }
 
-    /// The hash of a uuid under a seed. Layer files use it with theirs.
+    /// The hash of a uuid under a seed.
+    ///
+    /// Layer files use it with theirs.
     @inline(__always)
     static func hash(_ uuid: RawUUID, _ seed: (first: UInt64, second: UInt64)) -> UInt64 {
         let product = (uuid.first ^ seed.first).multipliedFullWidth(by: uuid.second ^ seed.second)
@@ -112,7 +116,8 @@ struct RowTable: ~Copyable {
 
     /// Appends one row and indexes it.
     mutating func append(
-        uuid: RawUUID, start: Int64, duration: Int64, value: UInt64, shape: UInt32, extra: UInt32, batch: UInt32,
+        uuid: RawUUID, start: Int64, duration: Int64, value: UInt64, shape: UInt32, extra: UInt32,
+        batch: UInt32,
         flags rowFlags: UInt8
     ) -> Int {
         reserveMore(1)
@@ -178,7 +183,8 @@ extension RowTable {
         let start = starts[row]
         samples.append(
             KernelSample(
-                start: start, end: start &+ durations[row], value: value, measurementCount: count, rank: shape.rank,
+                start: start, end: start &+ durations[row], value: value, measurementCount: count,
+                rank: shape.rank,
                 uuidHigh: uuid.first.byteSwapped, uuidLow: uuid.second.byteSwapped))
     }
 }

@@ -53,7 +53,8 @@ enum SourceClass: UInt8, Comparable {
     }
 
     private static let otherApple = [
-        "ipad", "ipod", "mac", "macbook", "macbookpro", "macbookair", "imac", "macmini", "macpro", "macstudio",
+        "ipad", "ipod", "mac", "macbook", "macbookpro", "macbookair", "imac", "macmini", "macpro",
+        "macstudio",
         "appletv", "audioaccessory", "homepod", "airpods", "realitydevice",
     ]
 

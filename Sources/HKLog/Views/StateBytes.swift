@@ -22,7 +22,9 @@ struct StateWriter {
     }
 }
 
-/// Reads them back. After anything that does not fit it gives zeros and `isDamaged` is set.
+/// Reads them back.
+///
+/// After anything that does not fit it gives zeros and `isDamaged` is set.
 struct StateReader {
     private let bytes: [UInt8]
     private var position = 0

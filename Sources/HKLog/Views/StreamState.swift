@@ -24,7 +24,9 @@ struct StreamState {
     var hasGap = false
     /// 1 + the number of the last batch of the stream.
     var lastBatch: UInt32 = 0
-    /// Cells in force by epoch. Nearly always one entry, two while a snapshot runs.
+    /// Cells in force by epoch.
+    ///
+    /// Nearly always one entry, two while a snapshot runs.
     var cells: [EpochCells] = []
 
     struct EpochCells {

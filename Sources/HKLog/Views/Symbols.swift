@@ -179,7 +179,9 @@ struct Symbols: ~Copyable {
     }
 
     private mutating func internSource(_ source: Source?) -> UInt32 {
-        guard let source, source.name != nil || source.bundleIdentifier != nil else { return Symbols.noSource }
+        guard let source, source.name != nil || source.bundleIdentifier != nil else {
+            return Symbols.noSource
+        }
         var key: [UInt8] = [1]
         for text in [source.name, source.bundleIdentifier] {
             if let text {

@@ -3,7 +3,9 @@ internal import HKLogFormat
 // Bringing day buckets up to date: everything is computed anew from a bucket's own rows, in whatever order they
 // came, by the one kernel that queries use as well.
 extension Views {
-    /// Brings rankings, buckets and the digest up to date. Cost: the rows of the days that changed.
+    /// Brings rankings, buckets and the digest up to date.
+    ///
+    /// Cost: the rows of the days that changed.
     func flush() {
         refreshRankings()
         guard !buckets.dirty.isEmpty else { return }
@@ -50,12 +52,15 @@ extension Views {
         case .none: return record
         case .cumulative:
             gatherQuantities(key)
-            guard let result = kernel.cumulativeBucket(of: kernelSamples.span, in: range) else { return record }
+            guard let result = kernel.cumulativeBucket(of: kernelSamples.span, in: range) else {
+                return record
+            }
             (record.count, record.value) = (result.count, result.sum)
         case .discrete(let style):
             gatherQuantities(key)
             guard
-                let result = kernel.discreteBucket(of: kernelSamples.span, in: range, mean: DiscreteMean(style))
+                let result = kernel.discreteBucket(
+                    of: kernelSamples.span, in: range, mean: DiscreteMean(style))
             else { return record }
             (record.count, record.value) = (result.count, result.average)
             (record.minimum, record.maximum) = (result.minimum, result.maximum)
@@ -148,12 +153,15 @@ extension Views {
         }
     }
 
-    /// Rows of a day as the kernel takes them, into `kernelSamples`. Those whose unit does not fit stay out.
+    /// Rows of a day as the kernel takes them, into `kernelSamples`.
+    ///
+    /// Those whose unit does not fit stay out.
     private func gatherQuantities(_ key: BucketKey) {
         kernelSamples.removeAll(keepingCapacity: true)
         if layers.isEmpty && symbols.types[Int(key.type)].longRows.isEmpty {
             guard let bucket = buckets.find(key) else { return }
-            table.gather(bucket: bucket, buckets: buckets, shapes: kernelShapes, extras: extras, into: &kernelSamples)
+            table.gather(
+                bucket: bucket, buckets: buckets, shapes: kernelShapes, extras: extras, into: &kernelSamples)
         } else {
             forEachShownRow(key) { _, view in
                 if let sample = kernelSample(view) { kernelSamples.append(sample) }
@@ -281,7 +289,9 @@ extension Views {
         }
         if let preferred = settings.priorities[symbols.types[Int(type)].identifier] {
             for index in found.indices {
-                found[index].preference = preferred.firstIndex { self.sourceIsNamed($0, found[index].sourceID) }
+                found[index].preference = preferred.firstIndex {
+                    self.sourceIsNamed($0, found[index].sourceID)
+                }
             }
         }
         return found.sorted { left, right in
@@ -319,7 +329,9 @@ extension Views {
             }
             guard spreads(id) else { continue }
             let (kept, stayed) = (Set(ranking), Set(old))
-            if old.filter(kept.contains) != ranking.filter(stayed.contains) { markBucketsOfSeveralSources(id) }
+            if old.filter(kept.contains) != ranking.filter(stayed.contains) {
+                markBucketsOfSeveralSources(id)
+            }
         }
     }
 

@@ -12,8 +12,10 @@ enum Decision {
 }
 
 extension Views {
-    /// Decides what becomes of a batch. The first rule that decides stands; the numbers are those of the table in
-    /// `docs/batches.md`, "What append decides".
+    /// Decides what becomes of a batch.
+    ///
+    /// The first rule that decides stands; the numbers are those of the table in `docs/batches.md`, "What append
+    /// decides".
     ///
     /// Cost: a few look-ups; for the end of a snapshot one for each of its samples.
     func decide(_ batch: Batch, digest: RawDigest) -> Decision {
@@ -32,14 +34,16 @@ extension Views {
         if let numbering = batch.numbering {
             if let streamID, hasNumber(streamID, numbering) {  // 3
                 return .conflict(
-                    "\(name): epoch \(numbering.epoch), seq \(numbering.sequence) is in the log with other content")
+                    "\(name): epoch \(numbering.epoch), seq \(numbering.sequence) is in the log with other content"
+                )
             }
             if numbering.epoch > present && !isOpener {  // 4
                 return .conflict(
                     "\(name): epoch \(numbering.epoch) has not been opened; the present one is \(present)")
             }
             if isOpener && numbering.epoch == present && !isFirst {  // 4
-                return .conflict("\(name): a snapshot cannot open epoch \(present) again; give it a later epoch")
+                return .conflict(
+                    "\(name): a snapshot cannot open epoch \(present) again; give it a later epoch")
             }
         }
         if !isOpener && !isFirst && (batch.numbering != nil) != state.isNumbered {  // 5
@@ -48,7 +52,8 @@ extension Views {
                     ? "\(name): batches of epoch \(present) are numbered, this one is not"
                     : "\(name): batches of epoch \(present) are not numbered, this one is")
         }
-        if batch.snapshot == nil && batch.numbering == nil && batch.addedCount == 0 && batch.deleted.isEmpty {  // 6
+        if batch.snapshot == nil && batch.numbering == nil && batch.addedCount == 0 && batch.deleted.isEmpty
+        {  // 6
             guard let anchor = batch.anchor else { return .duplicate }
             if let own = state.anchor, own.elementsEqual(anchor.utf8) { return .duplicate }
         }
@@ -93,7 +98,8 @@ extension Views {
     private func hasNumber(_ stream: UInt32, _ numbering: Batch.Numbering) -> Bool {
         let hash = Views.numberHash(stream, numbering.epoch, numbering.sequence)
         func matches(_ record: BatchRecord) -> Bool {
-            record.stream == stream && record.epoch == numbering.epoch && record.sequence == numbering.sequence
+            record.stream == stream && record.epoch == numbering.epoch
+                && record.sequence == numbering.sequence
         }
         if numbered.find(hash: hash, matches: { matches(batches[$0]) }) != nil { return true }
         return layers.contains { $0.findBatch($0.numberSlots, hash: hash, matches: matches) != nil }
@@ -104,7 +110,8 @@ extension Views {
         case .notGiven: return nil
         case .none:
             guard let own = state.anchor else { return nil }
-            return "previousAnchor is null, but the log's source anchor is \(quoted(own)); go on from that one"
+            return
+                "previousAnchor is null, but the log's source anchor is \(quoted(own)); go on from that one"
         case .anchor(let given):
             if let own = state.anchor {
                 if own.elementsEqual(given.utf8) { return nil }
@@ -115,7 +122,9 @@ extension Views {
         }
     }
 
-    private func sweepProblem(_ batch: Batch, _ state: StreamState, _ streamID: UInt32?, epoch: UInt64) -> String? {
+    private func sweepProblem(_ batch: Batch, _ state: StreamState, _ streamID: UInt32?, epoch: UInt64)
+        -> String?
+    {
         guard let streamID else { return nil }
         let isWhole = batch.snapshot == .whole
         let listed = (isWhole ? 0 : state.snapshotListed) + UInt64(batch.addedCount)
@@ -130,7 +139,9 @@ extension Views {
         var seen = Set<RawUUID>()
         func spare(_ uuid: RawUUID) {
             guard seen.insert(uuid).inserted, let row = cell(of: uuid, stream: streamID) else { return }
-            if flags(row) & (RowState.dead | RowState.swept) == 0 && batchRecord(of: row).epoch < epoch { swept -= 1 }
+            if flags(row) & (RowState.dead | RowState.swept) == 0 && batchRecord(of: row).epoch < epoch {
+                swept -= 1
+            }
         }
         for uuid in batch.rows.uuids { spare(uuid) }
         for deletion in batch.deleted { spare(deletion.uuid.raw) }

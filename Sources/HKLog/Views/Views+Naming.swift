@@ -22,7 +22,9 @@ extension Views {
     /// Whether a name that a person gave means a source: by its name, or by name and bundle identifier.
     func sourceIsNamed(_ given: String, _ id: UInt32) -> Bool {
         if id == Symbols.manualSource { return given.utf8.elementsEqual(Views.manualName.utf8) }
-        guard let source = symbols.sources[Int(id)] else { return given.utf8.elementsEqual(Views.noSourceName.utf8) }
+        guard let source = symbols.sources[Int(id)] else {
+            return given.utf8.elementsEqual(Views.noSourceName.utf8)
+        }
         let name = source.name ?? source.bundleIdentifier ?? Views.noSourceName
         if given.utf8.elementsEqual(name.utf8) { return true }
         guard let bundle = source.bundleIdentifier else { return false }

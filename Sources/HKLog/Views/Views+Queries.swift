@@ -47,7 +47,9 @@ extension Views {
         if own.preference != nil { return "set by the user" }
         let neighbours = ranked.filter { $0.preference == nil && $0.sourceID != own.sourceID }
         guard neighbours.contains(where: { $0.sourceClass == own.sourceClass }) else { return "class" }
-        let equals = neighbours.filter { $0.sourceClass == own.sourceClass && $0.firstStart == own.firstStart }
+        let equals = neighbours.filter {
+            $0.sourceClass == own.sourceClass && $0.firstStart == own.firstStart
+        }
         return equals.isEmpty ? "newer device" : "name"
     }
 
@@ -55,7 +57,8 @@ extension Views {
     func preferredOnly(type: String) -> [SourceSummary] {
         (settings.priorities[type] ?? []).enumerated().map { rank, name in
             SourceSummary(
-                type: type, rank: rank + 1, source: name, sourceClass: name == Views.manualName ? "manual" : "other",
+                type: type, rank: rank + 1, source: name,
+                sourceClass: name == Views.manualName ? "manual" : "other",
                 reason: "set by the user", samples: 0, first: nil, last: nil)
         }
     }
@@ -121,7 +124,8 @@ extension Views {
                 contributions[contribution.index] = contribution
             }
         }
-        let categories = type.statistic == .category ? categoryContributions(members.map(\.view), type, range) : []
+        let categories =
+            type.statistic == .category ? categoryContributions(members.map(\.view), type, range) : []
         return members.enumerated().map { index, member in
             var explained = blank(member.view)
             switch type.statistic {
@@ -142,7 +146,8 @@ extension Views {
                 explained.counted = isDiscrete ? sample.value : nil
                 explained.reason =
                     sample.measurementCount > 1
-                    ? "counts once in the average, \(sample.measurementCount) in the count" : "starts in the day"
+                    ? "counts once in the average, \(sample.measurementCount) in the count"
+                    : "starts in the day"
             case .category:
                 explained.counted = categories[index].seconds
                 explained.coveredBy = categories[index].coveredBy.map { sourceName(rank: $0, type) }
@@ -172,21 +177,29 @@ extension Views {
         return displayName(ofSource: type.ranking[Int(rank)])
     }
 
-    private func reason(_ contribution: CumulativeContribution, _ view: RowView, _ range: Range<Int64>) -> String {
+    private func reason(_ contribution: CumulativeContribution, _ view: RowView, _ range: Range<Int64>)
+        -> String
+    {
         if contribution.isPoint {
-            if !contribution.coveredBy.isEmpty { return "covered: a source of higher priority has its instant" }
+            if !contribution.coveredBy.isEmpty {
+                return "covered: a source of higher priority has its instant"
+            }
             return view.duration > 0 ? "counts at its start: longer than 366 days" : "counts whole"
         }
         let isCut = view.start < range.lowerBound || view.end > range.upperBound
         if contribution.uncoveredMicroseconds == 0 { return "covered by a source of higher priority" }
         if contribution.uncoveredMicroseconds < contribution.microseconds {
-            return isCut ? "in part: part of it is covered, part lies outside the day" : "in part: part of it is covered"
+            return isCut
+                ? "in part: part of it is covered, part lies outside the day"
+                : "in part: part of it is covered"
         }
         return isCut ? "in part: part of it lies outside the day" : "counts whole"
     }
 
-    /// For each category sample of a day: the time that is its own. Where samples of one source and value overlap,
-    /// the time goes to the one that comes first, so that the parts add up to what `stats` prints.
+    /// For each category sample of a day: the time that is its own.
+    ///
+    /// Where samples of one source and value overlap, the time goes to the one that comes first, so that the
+    /// parts add up to what `stats` prints.
     private func categoryContributions(_ views: [RowView], _ type: TypeEntry, _ range: Range<Int64>)
         -> [(seconds: Double, coveredBy: [Int32], reason: String)]
     {
@@ -197,7 +210,10 @@ extension Views {
             let start = max(own.start, range.lowerBound)
             let end = min(own.end, range.upperBound)
             guard start < end else {
-                return (0, [], own.start >= range.lowerBound ? "counts, takes no time" : "takes no time in the day")
+                return (
+                    0, [],
+                    own.start >= range.lowerBound ? "counts, takes no time" : "takes no time in the day"
+                )
             }
             var taken: [Range<Int64>] = []
             var coveredBy = Set<Int32>()
@@ -250,7 +266,8 @@ private struct RowFilter {
         }
         if let name = query.stream {
             guard let id = views.symbols.streamID(name) else {
-                throw HKLogError(.invalidArgument, "no stream is named \(quoted(name)); 'hklog anchors' lists them")
+                throw HKLogError(
+                    .invalidArgument, "no stream is named \(quoted(name)); 'hklog anchors' lists them")
             }
             stream = id
         } else {
@@ -274,7 +291,8 @@ private struct RowFilter {
         if let key = query.metadataKey {
             guard view.extra != 0 else { return false }
             let metadata = JSONText(uncheckedCompactObject: views.metadata(of: view.extra))
-            guard !metadata.bytes.isEmpty, let value = try? JSONValue(parsing: metadata.text), value[key] != nil
+            guard !metadata.bytes.isEmpty, let value = try? JSONValue(parsing: metadata.text),
+                value[key] != nil
             else { return false }
         }
         return true
@@ -319,7 +337,8 @@ private struct TopRows {
             var parent = 0
             while true {
                 var last = parent
-                for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && precedes(heap[last], heap[child]) {
+                for child in [2 * parent + 1, 2 * parent + 2]
+                where child < heap.count && precedes(heap[last], heap[child]) {
                     last = child
                 }
                 if last == parent { break }

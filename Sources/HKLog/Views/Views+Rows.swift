@@ -30,7 +30,8 @@ extension Views {
                 value: table.values[index], shape: table.shapes[index], extra: table.extras[index])
         }
         guard let (layer, index) = layer(of: row) else {
-            return RowView(uuid: RawUUID(first: 0, second: 0), start: 0, duration: 0, value: 0, shape: 0, extra: 0)
+            return RowView(
+                uuid: RawUUID(first: 0, second: 0), start: 0, duration: 0, value: 0, shape: 0, extra: 0)
         }
         var shape: UInt32 = layer.load(layer.shapes, index)
         if Int(shape) >= symbols.shapes.count {
@@ -115,7 +116,9 @@ extension Views {
     func layersHold(_ uuid: RawUUID) -> Bool {
         for layer in layers {
             var probe = 0
-            if layer.next(uuid, hash: RowTable.hash(uuid, layer.header.seed), probe: &probe) != nil { return true }
+            if layer.next(uuid, hash: RowTable.hash(uuid, layer.header.seed), probe: &probe) != nil {
+                return true
+            }
         }
         return false
     }
@@ -137,7 +140,9 @@ extension Views {
         }
     }
 
-    /// The cell of a uuid in a stream. `before` leaves out a row that is only being placed.
+    /// The cell of a uuid in a stream.
+    ///
+    /// `before` leaves out a row that is only being placed.
     func cell(of uuid: RawUUID, stream: UInt32, before: UInt32 = .max) -> UInt32? {
         var found: UInt32?
         forEachCell(of: uuid) { row in
@@ -175,7 +180,8 @@ extension Views {
             return extraBytes.array(from..<from + Int(count))
         }
         for layer in layers.reversed() where index >= Int(layer.header.extraBase) {
-            guard start <= UInt64(layer.extraBytes.count), UInt64(count) <= UInt64(layer.extraBytes.count) - start
+            guard start <= UInt64(layer.extraBytes.count),
+                UInt64(count) <= UInt64(layer.extraBytes.count) - start
             else {
                 layer.fail()
                 return []
@@ -193,7 +199,8 @@ extension Views {
         guard let shape = symbols.sampleShape(view.shape) else { return nil }
         var sample = Sample(
             uuid: SampleUUID(raw: view.uuid), type: shape.type, start: Timestamp(microseconds: view.start),
-            end: flags(row) & RowState.hasEnd != 0 ? Timestamp(microseconds: view.end) : nil, unit: shape.unit,
+            end: flags(row) & RowState.hasEnd != 0 ? Timestamp(microseconds: view.end) : nil,
+            unit: shape.unit,
             source: shape.source, device: shape.device)
         switch shape.valueKind {
         case .none: break

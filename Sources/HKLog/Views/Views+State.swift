@@ -3,7 +3,9 @@ internal import HKLogFormat
 // The small state of a checkpoint: symbols, streams, counters. It stands whole in each layer, so that the newest
 // one is enough to go on from.
 extension Views {
-    /// The state as bytes. `row` gives the new number of a row, `nil` for one that is not kept.
+    /// The state as bytes.
+    ///
+    /// `row` gives the new number of a row, `nil` for one that is not kept.
     func encodedState(row: (UInt32) -> UInt32?) -> [UInt8] {
         var writer = StateWriter()
         // The settings come first and are plain text: repair reads them where everything else is lost.
@@ -33,7 +35,8 @@ extension Views {
             writer.put(stream.anchor != nil)
             writer.put(stream.anchor ?? [])
             for value in [
-                stream.anchorEpoch, stream.anchorSequence, stream.epoch, stream.completeEpoch, stream.lastSequence,
+                stream.anchorEpoch, stream.anchorSequence, stream.epoch, stream.completeEpoch,
+                stream.lastSequence,
                 stream.batches, stream.logAnchor, stream.snapshotListed, stream.liveAtOpening,
                 UInt64(stream.lastBatch),
             ] { writer.put(value) }
@@ -61,7 +64,9 @@ extension Views {
         return reader.isDamaged ? nil : StoreSettings(encoded: text)
     }
 
-    /// Takes over what the newest layer says. Anything that does not fit marks the layer as damaged.
+    /// Takes over what the newest layer says.
+    ///
+    /// Anything that does not fit marks the layer as damaged.
     func loadState(of layer: LayerFile) {
         var reader = StateReader(unsafe Array(layer.slice(layer.state, 0..<layer.state.count)))
         _ = reader.text()
@@ -72,10 +77,13 @@ extension Views {
             let isManual = reader.flag()
             let known = symbols.shapes.count
             guard Int(stream) < symbols.streams.count,
-                let id = symbols.internShape(label.span, stream: stream, isManual: isManual), Int(id) == index,
+                let id = symbols.internShape(label.span, stream: stream, isManual: isManual),
+                Int(id) == index,
                 symbols.shapes.count == known + 1
             else { return layer.fail() }
-            let (count, first, last, stale) = (reader.integer(), reader.signed(), reader.signed(), reader.flag())
+            let (count, first, last, stale) = (
+                reader.integer(), reader.signed(), reader.signed(), reader.flag()
+            )
             symbols.withShape(id) { entry in
                 entry.shownCount = max(count, 0)
                 entry.firstStart = first
@@ -122,7 +130,8 @@ extension Views {
             stream.hasGap = reader.flag()
             for _ in 0..<reader.count(of: 24) {
                 stream.cells.append(
-                    StreamState.EpochCells(epoch: reader.word(), live: reader.integer(), dead: reader.integer()))
+                    StreamState.EpochCells(
+                        epoch: reader.word(), live: reader.integer(), dead: reader.integer()))
             }
             guard Int(stream.lastBatch) <= batchBase else { return layer.fail() }
             streams.append(stream)
@@ -135,7 +144,8 @@ extension Views {
         guard !reader.isDamaged, reader.isAtEnd else { return layer.fail() }
         anchor = layer.header.toAnchor
         nonce = layer.header.nonce
-        guard layer.header.segmentByteOffset <= UInt64(Int.max), layer.header.lastFrameByteOffset <= UInt64(Int.max)
+        guard layer.header.segmentByteOffset <= UInt64(Int.max),
+            layer.header.lastFrameByteOffset <= UInt64(Int.max)
         else { return layer.fail() }
         logPosition = LogPosition(
             anchor: anchor, nonce: nonce, segment: layer.header.segmentAnchor,

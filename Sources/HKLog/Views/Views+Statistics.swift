@@ -34,13 +34,16 @@ extension Views {
         if plan.fill { fillGaps(entry, plan, from: first, in: &rows) }
     }
 
-    private func viewRows(_ type: UInt32, _ entry: TypeEntry, _ plan: StatisticsPlan, into rows: inout [StatisticsRow]) {
+    private func viewRows(
+        _ type: UInt32, _ entry: TypeEntry, _ plan: StatisticsPlan, into rows: inout [StatisticsRow]
+    ) {
         let unit = plan.unit ?? entry.unitText
         forEachDay(type: type, meeting: plan.range) { key, record in
             let day = days.day(key.day, calendar)
             var row = StatisticsRow(
                 type: entry.identifier, bucket: day.label, start: Timestamp(microseconds: day.start),
-                end: Timestamp(microseconds: day.end), source: nil, unit: unit, value: nil, count: record.count,
+                end: Timestamp(microseconds: day.end), source: nil, unit: unit, value: nil,
+                count: record.count,
                 sum: nil, min: nil, max: nil, average: nil, mostRecent: nil, seconds: nil, style: entry.style)
             if entry.statistic == .category {
                 for category in categoryRows(of: key, record) {
@@ -60,9 +63,11 @@ extension Views {
     ///
     /// Cost: where everything stands in one layer or in memory, a step from record to record; else a look-up each.
     func forEachDay(type: UInt32, meeting range: Range<Int64>, _ body: (BucketKey, BucketRecord) -> Void) {
-        let first = range.lowerBound <= Timestamp.earliest.microseconds
+        let first =
+            range.lowerBound <= Timestamp.earliest.microseconds
             ? Int32.min : calendar.dayNumber(containing: range.lowerBound)
-        let last = range.upperBound > Timestamp.latest.microseconds
+        let last =
+            range.upperBound > Timestamp.latest.microseconds
             ? Int32.max : calendar.dayNumber(containing: max(range.upperBound, range.lowerBound + 1) - 1)
         let lowest = BucketKey(type: type, day: first)
         let highest = BucketKey(type: type, day: last)
@@ -94,7 +99,9 @@ extension Views {
 
     /// A day bucket's numbers, wherever they stand.
     func record(of key: BucketKey) -> BucketRecord? {
-        if let index = buckets.find(key), buckets.entries[index].hasRecord { return buckets.entries[index].record }
+        if let index = buckets.find(key), buckets.entries[index].hasRecord {
+            return buckets.entries[index].record
+        }
         return layerRecord(key)
     }
 
@@ -153,7 +160,9 @@ extension Views {
     ) {
         if case .discrete(let style) = entry.statistic {
             let mean = DiscreteMean(style)
-            guard let merged = kernel.discreteBucket(of: samples.span, in: bucket.range, mean: mean) else { return }
+            guard let merged = kernel.discreteBucket(of: samples.span, in: bucket.range, mean: mean) else {
+                return
+            }
             rows.append(row(entry, bucket, plan, source: nil, BucketRecord(merged)))
             guard plan.separateBySource else { return }
             for own in kernel.discreteBucketsBySource(of: samples.span, in: bucket.range, mean: mean) {
@@ -170,7 +179,8 @@ extension Views {
     }
 
     private func categoryRows(
-        _ samples: [KernelCategorySample], _ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan,
+        _ samples: [KernelCategorySample], _ entry: TypeEntry, _ bucket: StatisticsBucket,
+        _ plan: StatisticsPlan,
         _ names: [String], into rows: inout [StatisticsRow]
     ) {
         let layers: CategoryLayers = entry.isSleep ? .sleepAnalysis : .one
@@ -182,7 +192,8 @@ extension Views {
         // A value that is covered wholly has rows of its sources and no merged one.
         for value in Set(merged.map(\.value) + bySource.map(\.row.value)).sorted() {
             for row in merged where row.value == value {
-                rows.append(self.row(entry, bucket, plan, source: nil, category: (value, row.count, row.seconds)))
+                rows.append(
+                    self.row(entry, bucket, plan, source: nil, category: (value, row.count, row.seconds)))
             }
             for own in bySource where own.row.value == value {
                 let category = (value, own.row.count, own.row.seconds)
@@ -238,7 +249,8 @@ extension Views {
     }
 
     private func forEachBucket(
-        touchedBy view: RowView, _ entry: TypeEntry, _ plan: StatisticsPlan, _ body: (StatisticsBucket) -> Void
+        touchedBy view: RowView, _ entry: TypeEntry, _ plan: StatisticsPlan,
+        _ body: (StatisticsBucket) -> Void
     ) {
         var bucket = plan.bucket(containing: view.start)
         func meets(_ bucket: StatisticsBucket) -> Bool {
@@ -269,7 +281,8 @@ extension Views {
     // MARK: Rows
 
     private func row(
-        _ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan, source: String?, _ record: BucketRecord
+        _ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan, source: String?,
+        _ record: BucketRecord
     ) -> StatisticsRow {
         var row = emptyRow(entry, bucket, plan, source: source)
         row.count = record.count
@@ -277,7 +290,9 @@ extension Views {
         return row
     }
 
-    private func fill(_ row: inout StatisticsRow, _ entry: TypeEntry, _ plan: StatisticsPlan, _ record: BucketRecord) {
+    private func fill(
+        _ row: inout StatisticsRow, _ entry: TypeEntry, _ plan: StatisticsPlan, _ record: BucketRecord
+    ) {
         func shown(_ value: Double) -> Double { plan.conversion?.apply(value) ?? value }
         if entry.statistic == .cumulative {
             row.sum = shown(record.value)
@@ -300,18 +315,23 @@ extension Views {
         return row
     }
 
-    private func emptyRow(_ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan, source: String?)
+    private func emptyRow(
+        _ entry: TypeEntry, _ bucket: StatisticsBucket, _ plan: StatisticsPlan, source: String?
+    )
         -> StatisticsRow
     {
         StatisticsRow(
             type: entry.identifier, bucket: bucket.label, start: Timestamp(microseconds: bucket.start),
             end: Timestamp(microseconds: bucket.end), source: source,
             unit: plan.unit ?? entry.unitText, value: nil,
-            count: 0, sum: nil, min: nil, max: nil, average: nil, mostRecent: nil, seconds: nil, style: entry.style)
+            count: 0, sum: nil, min: nil, max: nil, average: nil, mostRecent: nil, seconds: nil,
+            style: entry.style)
     }
 
     /// Puts a row with count 0 where a bucket has none.
-    private func fillGaps(_ entry: TypeEntry, _ plan: StatisticsPlan, from first: Int, in rows: inout [StatisticsRow]) {
+    private func fillGaps(
+        _ entry: TypeEntry, _ plan: StatisticsPlan, from first: Int, in rows: inout [StatisticsRow]
+    ) {
         let own = Array(rows[first...])
         let start = plan.hasStart ? plan.range.lowerBound : own.first?.start.microseconds
         let end = plan.hasEnd ? plan.range.upperBound : own.last?.end.microseconds
@@ -388,8 +408,10 @@ struct StatisticsBucket {
 }
 
 extension Views.StatisticsPlan {
-    /// The bucket that holds an instant. An instant outside the range of a query of one bucket lies in one of the two
-    /// that stand before and after it.
+    /// The bucket that holds an instant.
+    ///
+    /// An instant outside the range of a query of one bucket lies in one of the two that stand before and after
+    /// it.
     func bucket(containing instant: Int64) -> StatisticsBucket {
         switch cut {
         case .calendar(let size):

@@ -11,7 +11,9 @@ final class Views {
     let settings: StoreSettings
     let calendar: LocalCalendar
     var symbols: Symbols
-    /// Mapped checkpoints, the oldest first. Each builds on the one before it.
+    /// Mapped checkpoints, the oldest first.
+    ///
+    /// Each builds on the one before it.
     let layers: [LayerFile]
     /// How many rows, batches and extras the layers hold.
     let rowBase: Int
@@ -56,7 +58,9 @@ final class Views {
     var kernelSamples: [KernelSample] = []
     var days = DayTable()
 
-    /// Makes views of nothing, or of what layers hold. `layers` is the whole chain, the oldest first.
+    /// Makes views of nothing, or of what layers hold.
+    ///
+    /// `layers` is the whole chain, the oldest first.
     init(settings: StoreSettings, calendar: LocalCalendar, seed: (UInt64, UInt64), layers: [LayerFile] = []) {
         self.settings = settings
         self.calendar = calendar
@@ -241,7 +245,9 @@ final class Views {
         return hasher.finish().low
     }
 
-    /// Adds rows. Returns how many of them lost to a tombstone of their own cell that the batch did not bring.
+    /// Adds rows.
+    ///
+    /// Returns how many of them lost to a tombstone of their own cell that the batch did not bring.
     private func applyAdds(
         _ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32, entry: BatchEntry,
         isDeleted: (RawUUID) -> Bool
@@ -255,7 +261,8 @@ final class Views {
         var live = 0
         if inForce {
             live = plain.place(
-                first..<first + range.count, table: &table, buckets: &buckets, cursor: &cursor, extras: extras,
+                first..<first + range.count, table: &table, buckets: &buckets, cursor: &cursor,
+                extras: extras,
                 extraBase: extraBase, layers: layers, slow: &slowRows)
             addUpPlainRows()
         } else {
@@ -278,7 +285,9 @@ final class Views {
     }
 
     /// Copies rows into the columns, with shapes and extras renumbered.
-    private func appendColumns(_ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32) {
+    private func appendColumns(
+        _ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32
+    ) {
         let first = table.count
         let count = range.count
         let lower = range.lowerBound
@@ -345,7 +354,8 @@ final class Views {
         if let known = recentExtras.find(digest.low) {
             let record = extras[known]
             if record.digest == digest, record.count == extra.count,
-                Int(record.metadataByteCount) == metadata.count, Int(record.payloadByteCount) == payload.count,
+                Int(record.metadataByteCount) == metadata.count,
+                Int(record.payloadByteCount) == payload.count,
                 extraBytes.equals(rows.extraBytes, extra.byteOffset..<end, at: Int(record.byteOffset))
             {
                 return UInt32(extraBase + known + 1)
@@ -376,7 +386,8 @@ final class Views {
         digestSum &+= plain.digest
         plain.reset()
         for row in plain.spreading {
-            linkLaterDays(row, table.starts[row], table.durations[row], symbols.shapes[Int(table.shapes[row])].typeID)
+            linkLaterDays(
+                row, table.starts[row], table.durations[row], symbols.shapes[Int(table.shapes[row])].typeID)
         }
         plain.spreading.removeAll(keepingCapacity: true)
     }
@@ -431,7 +442,9 @@ final class Views {
 
     /// How much of an interval is spread over days; `nil` when it counts as a point.
     private func spreadLimit(_ type: UInt32, _ duration: Int64) -> Int64? {
-        if symbols.types[Int(type)].statistic == .category { return min(duration, Views.longestSpreadDuration) }
+        if symbols.types[Int(type)].statistic == .category {
+            return min(duration, Views.longestSpreadDuration)
+        }
         return UInt64(bitPattern: duration) > KernelSample.longestSplitMicroseconds ? nil : duration
     }
 
@@ -461,7 +474,8 @@ final class Views {
 
     /// Places a row whose uuid is known, or that needs more than the plain way.
     private func placeKnown(
-        _ row: Int, uuid: RawUUID, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64, isSwept: Bool
+        _ row: Int, uuid: RawUUID, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64,
+        isSwept: Bool
     ) -> Placing {
         let number = UInt32(rowBase + row)
         if let old = cell(of: uuid, stream: stream, before: number) {
@@ -496,11 +510,14 @@ final class Views {
             tombstoneCount -= 1
             if !isSwept { digestSum &-= deadDigest(row, stream: stream) }
         }
-        if !isSwept { streams[Int(stream)].count(epoch: batch.epoch, live: isDead ? 0 : -1, dead: isDead ? -1 : 0) }
+        if !isSwept {
+            streams[Int(stream)].count(epoch: batch.epoch, live: isDead ? 0 : -1, dead: isDead ? -1 : 0)
+        }
         setFlags(row, flags(row) | RowState.gone)
     }
 
-    private func applyDelete(_ uuid: RawUUID, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64) {
+    private func applyDelete(_ uuid: RawUUID, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64)
+    {
         let inForce = epoch >= streams[Int(stream)].completeEpoch
         if let old = cell(of: uuid, stream: stream) {
             let oldFlags = flags(old)
@@ -608,7 +625,9 @@ final class Views {
         var mayReorder = false
         symbols.withShape(view.shape) { entry in
             entry.shownCount -= 1
-            if view.start == entry.firstStart || view.start == entry.lastStart { entry.extremesAreStale = true }
+            if view.start == entry.firstStart || view.start == entry.lastStart {
+                entry.extremesAreStale = true
+            }
             if entry.shownCount == 0 {
                 entry.firstStart = .max
                 entry.lastStart = .min
