@@ -86,7 +86,8 @@ extension Store {
         }
         if !report.gaps.isEmpty {
             report.actions.append(
-                "a source whose batches are lost goes on from its anchor in 'hklog anchors', or sends a snapshot")
+                "a source whose batches are lost goes on from its anchor in 'hklog anchors', or sends a snapshot"
+            )
         }
         if !checkpoints.isEmpty {
             report.setAside.append(contentsOf: checkpoints)

@@ -15,7 +15,7 @@ internal import Synchronization
 /// ).result(for: healthStore)
 /// var batch = Batch(
 ///     stream: stream, added: page.addedSamples.map { sample(of: $0) }, anchor: try encoded(page.newAnchor))
-/// batch.previousAnchor = before.map { .anchor($0) } ?? .none
+/// batch.previousAnchor = before.map { .anchor($0) } ?? Batch.PreviousAnchor.none
 /// batch.deleted = page.deletedObjects.compactMap { SampleUUID($0.uuid.uuidString) }.map { Batch.Deletion(uuid: $0) }
 /// try store.append(batch)  // returns once samples, deletions and anchor are on stable storage, together
 /// ```
