@@ -56,7 +56,7 @@ package struct LogFinding: Equatable, Sendable {
     package var text: String {
         var text = "\(file): \(kind.rawValue)"
         if byteCount > 0 { text += " at bytes \(byteOffset) to \(byteOffset + byteCount)" }
-        if endAnchor > firstAnchor { text += ", batches \(firstAnchor) to \(endAnchor - 1)" }
+        if endAnchor > firstAnchor { text += ", batches \(firstAnchor + 1) to \(endAnchor)" }
         return text
     }
 }

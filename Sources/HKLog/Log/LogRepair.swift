@@ -24,7 +24,10 @@ extension LogFiles {
     /// interrupted at any point and called again; on a sound log it only does what opening for writing does. The
     /// checkpoints that cover a gap are the caller's to set aside, in `beforeRewrite`: from the rewrite on the log
     /// looks sound, and nothing would tell that they know of batches that are lost.
+    /// `furthest` names a point that something else proves the log to have reached: batches up to it that are not
+    /// there are recorded as lost.
     package func repair(
+        furthest: (RawUUID) -> (anchor: UInt64, nonce: UInt64)? = { _ in nil },
         beforeRewrite: (LogRepairReport) throws(HKLogError) -> Void = { _ throws(HKLogError) in },
         settings: (RawUUID) throws(HKLogError) -> StoreManifest
     ) throws(HKLogError) -> LogRepairReport {
@@ -42,11 +45,20 @@ extension LogFiles {
             throw .system(error, "place the first segment", path: log)
         }
         let manifest = try repairedManifest(settings, &report)
+        let proven = furthest(manifest.storeID)
         try repairSegments(manifest, &report, beforeRewrite)
         index.forget()
         // What is left is a torn tail at most.
         let writer = try LogWriter(
             self, storeID: manifest.storeID, segmentByteCount: manifest.segmentByteCount, lock: lock)
+        if let proven, proven.anchor > writer.nextAnchor {
+            report.gaps.append(writer.nextAnchor..<proven.anchor)
+            try beforeRewrite(report)
+            try writer.append(
+                GapRecord(
+                    storeTag: writer.storeTag, firstAnchor: writer.nextAnchor, endAnchor: proven.anchor,
+                    previousNonce: writer.lastNonce, lastNonce: proven.nonce))
+        }
         report.endAnchor = writer.nextAnchor
         try writer.close()
         return report

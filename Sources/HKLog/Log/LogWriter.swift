@@ -98,6 +98,25 @@ package final class LogWriter {
         return point
     }
 
+    /// Records that batches are lost at the end of the log, so that their anchors are never given again; synced.
+    func append(_ gap: GapRecord) throws(HKLogError) {
+        try checkOpen()
+        guard gap.firstAnchor == point.anchor, gap.previousNonce == point.nonce else {
+            throw HKLogError(.internalFault, "\(files.store): a gap does not fit the end of the log")
+        }
+        let bytes = gap.encoded()
+        do throws(SystemError) {
+            try file.writeFully(bytes.span, at: point.byteOffset)
+        } catch {
+            throw cutBack(after: error)
+        }
+        point.lastFrameByteOffset = point.byteOffset
+        point.byteOffset += bytes.count
+        point.anchor = gap.endAnchor
+        point.nonce = gap.lastNonce
+        try synchronize()
+    }
+
     /// Puts all that was appended on stable storage.
     ///
     /// A failure finishes the writer.

@@ -80,7 +80,7 @@ public struct StoreInfo: Sendable, Equatable {
     public var logBytes: UInt64
     /// Log bytes by shown sample; `nil` where there is none.
     public var bytesPerSample: Double?
-    /// How far the newest usable checkpoint on disk goes.
+    /// The anchor up to which the views have been applied: the log's, but for damage.
     public var viewsAnchor: UInt64
     /// The digest of the views, 32 hexadecimal digits.
     public var digest: String

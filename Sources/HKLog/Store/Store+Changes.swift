@@ -86,9 +86,14 @@ public final class ChangeReader {
                         throw HKLogError.undecodable(
                             header, segment: run.segment, byteOffset: entry.byteOffset)
                     }
-                    batchIndex = 0
-                    rowStart = 0
-                    deletionStart = 0
+                    // After a compaction the place reached may lie within a frame: what was given before is passed over.
+                    batchIndex = min(Int(clamping: anchor - min(anchor, header.firstAnchor)), content.batches.count)
+                    guard batchIndex == 0 || content.batches[batchIndex - 1].nonce == nonce else {
+                        content = FrameContent()
+                        throw ChangeReader.otherLog(anchor)
+                    }
+                    rowStart = content.batches[..<batchIndex].reduce(0) { $0 + $1.addedCount }
+                    deletionStart = content.batches[..<batchIndex].reduce(0) { $0 + $1.deletedCount }
                 }
                 continue
             }

@@ -18,7 +18,19 @@ extension Store {
         progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(HKLogError) -> VerifyReport {
         var verification = try Verification(files)
-        let report = try verification.run(progress)
+        var attempts = 0
+        var report: VerifyReport
+        while true {
+            do throws(HKLogError) {
+                report = try verification.run(progress)
+                break
+            } catch {
+                // A compaction beside it may have taken a file away: the log is read again.
+                attempts += 1
+                guard error.code == .inputOutput, attempts < 5 else { throw error }
+                verification = try Verification(files)
+            }
+        }
         guard report.problems.contains(where: { $0.what == LogFinding.Kind.tornTail.rawValue }) else {
             return report
         }
@@ -48,7 +60,8 @@ extension Store {
         var settingsFrom = ""
         var checkpoints: [String] = []
         let log = try files.repair(
-            beforeRewrite: { log throws(HKLogError) in checkpoints = try setCheckpointsAside(files, log) }
+            furthest: { id in CheckpointFolder(files: files, storeID: id).furthest() },
+            beforeRewrite: { log throws(HKLogError) in checkpoints += try setCheckpointsAside(files, log) }
         ) { id throws(HKLogError) in
             let folder = CheckpointFolder(files: files, storeID: id)
             var settings: StoreSettings?

@@ -39,6 +39,8 @@ extension Store {
                 rows: [], unconvertible: [], zoneIdentifier: calendar.rules.identifier)
             if let type = query.type {
                 try check(query, type: type, views: views, plan: &plan)
+                // A day that the zone skipped, say: there is nothing in no time.
+                if start >= end { return result }
                 if let id = views.symbols.typeID(type) {
                     views.statistics(type: id, plan, into: &result.rows)
                     views.countUnconvertible(id, into: &result)
@@ -49,6 +51,7 @@ extension Store {
                 throw HKLogError(
                     .invalidArgument, "a unit needs a type: name the type whose values it is for")
             }
+            if start >= end { return result }
             for id in views.typesByName() {
                 views.statistics(type: id, plan, into: &result.rows)
                 views.countUnconvertible(id, into: &result)
@@ -217,14 +220,14 @@ extension Store {
 
     /// The store at a glance.
     public func info() throws(HKLogError) -> StoreInfo {
-        let (logBytes, segments, viewsAnchor) = try withCore { core throws(HKLogError) in try core.logSize() }
+        let (logBytes, segments) = try withCore { core throws(HKLogError) in try core.logSize() }
         return try withViews { views throws(HKLogError) in
             var info = StoreInfo(
                 store: path, formatVersion: StoreManifest.formatVersion, timeZone: views.settings.timeZone,
                 logAnchor: views.anchor, batches: UInt64(views.batchBase + views.batches.count),
                 samples: views.shownCount, tombstones: views.tombstoneCount,
                 streams: views.streams.count { $0.hasBatches }, segments: segments, logBytes: logBytes,
-                bytesPerSample: nil, viewsAnchor: viewsAnchor, digest: views.digestText)
+                bytesPerSample: nil, viewsAnchor: views.anchor, digest: views.digestText)
             if views.shownCount > 0 { info.bytesPerSample = Double(logBytes) / Double(views.shownCount) }
             return info
         }

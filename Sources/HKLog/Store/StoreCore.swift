@@ -173,7 +173,8 @@ final class StoreCore {
     private func take(_ outcome: ViewLoader.Outcome) throws(HKLogError) -> Views {
         damage = outcome.damage
         gaps = outcome.gaps
-        if outcome.passedOver > 0 {
+        warnings.append(contentsOf: outcome.notices)
+        if outcome.passedOver > 0 && outcome.lostAfter == nil {
             checkpointsAreUnfit = true
             warnings.append(
                 "a checkpoint did not fit and was passed over; the views were rebuilt from the log")
@@ -491,16 +492,16 @@ final class StoreCore {
         writer = nil
     }
 
-    /// Bytes of the log without preallocation, its segments, and how far the newest usable checkpoint goes.
-    func logSize() throws(HKLogError) -> (bytes: UInt64, segments: Int, viewsAnchor: UInt64) {
-        if isImaginary { return (0, 0, 0) }
+    /// Bytes of the log without preallocation, and its segments.
+    func logSize() throws(HKLogError) -> (bytes: UInt64, segments: Int) {
+        if isImaginary { return (0, 0) }
         try commit()
         let reader: LogReader
         do throws(HKLogError) {
             reader = try LogReader(files, storeID: manifest.storeID)
         } catch {
             guard error.code == .damaged else { throw error }
-            return (0, 0, 0)
+            return (0, 0)
         }
         var bytes: UInt64 = 0
         let segments = reader.segments.segments
@@ -512,14 +513,7 @@ final class StoreCore {
                 bytes -= UInt64(last.byteCount - end.byteOffset)
             }
         }
-        let definition = loader.definition
-        for name in loader.checkpoints.names() {
-            guard let chain = loader.checkpoints.chain(endingWith: name, definition: definition),
-                let newest = chain.last
-            else { continue }
-            return (bytes, segments.count, newest.header.toAnchor)
-        }
-        return (bytes, segments.count, 0)
+        return (bytes, segments.count)
     }
 
     // MARK: Settings
@@ -531,7 +525,13 @@ final class StoreCore {
         try commit()
         var changed = settings
         if let timeZone { changed.timeZone = try TimeZoneRules(identifier: timeZone).identifier }
-        for (type, style) in styles { changed.styles[type] = style }
+        for (type, style) in styles {
+            guard Catalog.quantityType(type) != nil || style == nil else {
+                throw HKLogError(
+                    .invalidArgument, "\(type) is no quantity type of the catalog, so it has no aggregation style")
+            }
+            changed.styles[type] = style
+        }
         for (type, names) in priorities { changed.priorities[type] = names }
         guard changed != settings else { return }
         var next = manifest
@@ -545,6 +545,15 @@ final class StoreCore {
     }
 
     // MARK: Replay
+
+    /// Saves what a replay has made; that it cannot be saved is a warning, since the answer stands without.
+    private func saveReplayed() {
+        do throws(HKLogError) {
+            try checkpoint(whole: true, required: true)
+        } catch {
+            warnings.append("the views could not be saved: \(error.message)")
+        }
+    }
 
     func replay(from start: UInt64, to end: UInt64?, progress: ((UInt64, UInt64) -> Void)?) throws(HKLogError)
         -> ReplayReport
@@ -572,7 +581,7 @@ final class StoreCore {
             samplesPerSecond: seconds > 0 ? Double(outcome.counts.added) / seconds : 0)
         if end == nil {
             loaded = views
-            if outcome.damage == nil, !isDryRun { try? checkpoint(whole: true, required: false) }
+            if outcome.damage == nil, !isDryRun { saveReplayed() }
         }
         return report
     }

@@ -23,6 +23,10 @@ struct ViewLoader {
         var isForeign = false
         /// Checkpoints that did not fit.
         var passedOver = 0
+        /// A checkpoint of this store has seen more batches than the log holds: up to here.
+        var lostAfter: UInt64?
+        /// What people should know of the log's state, a line each.
+        var notices: [String] = []
     }
 
     var checkpoints: CheckpointFolder { CheckpointFolder(files: files, storeID: storeID) }
@@ -45,6 +49,7 @@ struct ViewLoader {
     /// The newest checkpoint that fits the log, and what comes after it.
     func load(progress: ((UInt64, UInt64) -> Void)? = nil) throws(HKLogError) -> Outcome {
         var passedOver = 0
+        var lostAfter: UInt64?
         for name in checkpoints.names() {
             guard let chain = checkpoints.chain(endingWith: name, definition: definition) else {
                 passedOver += 1
@@ -53,16 +58,35 @@ struct ViewLoader {
             let views = Views(settings: settings, calendar: calendar, seed: try seed(), layers: chain)
             guard !views.isDamaged, let reader = try reader(after: views) else {
                 passedOver += 1
+                if !views.isDamaged { lostAfter = max(lostAfter ?? 0, views.anchor) }
                 continue
             }
             var outcome = Outcome(views: views, passedOver: passedOver)
             try apply(reader, to: &outcome, until: nil, countingFrom: 0, progress: progress)
-            if !outcome.views.isDamaged && !outcome.isForeign { return outcome }
+            if !outcome.views.isDamaged && !outcome.isForeign {
+                note(lostAfter, reader.segments.findings, in: &outcome)
+                return outcome
+            }
             passedOver += 1
         }
         var outcome = Outcome(views: try emptyViews(), passedOver: passedOver)
         try replay(into: &outcome, until: nil, countingFrom: 0, progress: progress)
+        note(lostAfter, [], in: &outcome)
         return outcome
+    }
+
+    /// Notes what a checkpoint proves to be lost, and what segments' names and headers show.
+    private func note(_ lostAfter: UInt64?, _ findings: [LogFinding], in outcome: inout Outcome) {
+        if let lostAfter, outcome.damage == nil, lostAfter > outcome.views.anchor {
+            outcome.lostAfter = lostAfter
+            outcome.notices.append(
+                "a checkpoint has seen \(lostAfter) batches, but the log ends at \(outcome.views.anchor): batches "
+                    + "\(outcome.views.anchor + 1) to \(lostAfter) are lost; run 'hklog repair' before anything is added"
+            )
+        }
+        for finding in findings where finding.barsWriting {
+            outcome.notices.append("\(finding.text); run 'hklog verify', then 'hklog repair'")
+        }
     }
 
     /// Replays the log from its beginning.

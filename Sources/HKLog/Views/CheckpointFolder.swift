@@ -101,15 +101,24 @@ struct CheckpointFolder {
         where !kept.contains(name)
             && (name.hasSuffix(CheckpointFolder.suffix) || name.hasSuffix(CheckpointFolder.suffix + ".tmp"))
         {
-            try? files.layer.unlinkIfThere("\(path)/\(name)")
+            if let layer = open(name), layer.header.toAnchor > chain.last?.header.toAnchor ?? 0,
+                layer.header.storeID == (storeID.first, storeID.second)
+            {
+                // It has seen batches that the log has lost: it may be the only copy of what was in them.
+                try? files.layer.rename("\(path)/\(name)", to: "\(path)/\(name).aside")
+            } else {
+                try? files.layer.unlinkIfThere("\(path)/\(name)")
+            }
         }
     }
 
-    /// Removes every checkpoint.
-    func removeAll() {
-        for name in (try? files.layer.names(in: path)) ?? [] {
-            try? files.layer.unlinkIfThere("\(path)/\(name)")
+    /// The point furthest ahead that a sound checkpoint of the store was taken at; `nil` where there is none.
+    func furthest() -> (anchor: UInt64, nonce: UInt64)? {
+        for name in names() {
+            guard let layer = open(name), layer.header.storeID == (storeID.first, storeID.second) else { continue }
+            return (layer.header.toAnchor, layer.header.nonce)
         }
+        return nil
     }
 
     private static func hexadecimal(_ word: UInt64) -> String {

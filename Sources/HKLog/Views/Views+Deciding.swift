@@ -52,7 +52,9 @@ extension Views {
                     ? "\(name): batches of epoch \(present) are numbered, this one is not"
                     : "\(name): batches of epoch \(present) are not numbered, this one is")
         }
-        if batch.snapshot == nil && batch.numbering == nil && batch.addedCount == 0 && batch.deleted.isEmpty
+        // A batch that bears its digest is one that compaction has emptied: it has content all the same.
+        if batch.snapshot == nil && batch.numbering == nil && batch.digest == nil && batch.addedCount == 0
+            && batch.deleted.isEmpty
         {  // 6
             guard let anchor = batch.anchor else { return .duplicate }
             if let own = state.anchor, own.elementsEqual(anchor.utf8) { return .duplicate }

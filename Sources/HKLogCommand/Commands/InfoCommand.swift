@@ -21,7 +21,7 @@ enum InfoCommand {
             .forPeople(NumberText.bytes($0.logBytes), .unsigned($0.logBytes))
         },
         Column("bytesPerSample", heading: "bytes per sample") { .number($0.bytesPerSample) },
-        Column("viewsAnchor", heading: "views saved up to") { .anchor($0.viewsAnchor) },
+        Column("viewsAnchor", heading: "views up to") { .anchor($0.viewsAnchor) },
         Column("digest", heading: "digest") { .text($0.digest) },
     ]
 
