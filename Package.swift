@@ -13,6 +13,7 @@ let swiftSettings: [SwiftSetting] = [
 
 let package = Package(
     name: "hklog",
+    platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11)],
     products: [
         .library(name: "HKLog", targets: ["HKLog"]),
         .library(name: "HKLogJSONLines", targets: ["HKLogJSONLines"]),

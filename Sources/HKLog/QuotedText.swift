@@ -1,5 +1,5 @@
 /// How many characters of a text from outside a message shows.
-private let shownCharacterLimit = 80
+private let shownCharacterLimit = 64
 
 /// A text that came from outside, fit for a message: quoted, cut to a bearable length, nothing that a terminal obeys.
 func quoted(_ text: String) -> String {

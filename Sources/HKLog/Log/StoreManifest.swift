@@ -143,7 +143,10 @@ extension LogFiles {
                 throw HKLogError(
                     .damaged, "\(path) is missing beside a log; run 'hklog repair' to rebuild it")
             }
-            throw HKLogError(.notFound, "\(store) is no store: it has no \(Self.manifestName)")
+            throw HKLogError(
+                .notFound,
+                "\(store) is no store: it has no \(Self.manifestName); name one with --store, or make one with "
+                    + "'hklog init'")
         }
         do throws(StoreManifest.Flaw) {
             return try StoreManifest(decoding: bytes)

@@ -84,6 +84,11 @@ extension Store {
             report.actions.append(
                 "batches \(gap.lowerBound) to \(gap.upperBound) are lost; the gap is recorded")
         }
+        if !report.gaps.isEmpty {
+            report.actions.append(
+                "a source whose batches are lost goes on from its anchor in 'hklog anchors', or sends a snapshot"
+            )
+        }
         if !checkpoints.isEmpty {
             report.setAside.append(contentsOf: checkpoints)
             report.actions.append(

@@ -8,12 +8,16 @@ internal import Synchronization
 ///
 /// ```swift
 /// let store = try Store.open(at: path, access: .writeOrCreate(StoreOptions()))
-/// let query = HKAnchoredObjectQuery(type: stepType, predicate: nil, anchor: anchor(from: store), limit: 1000) {
-///     _, added, deleted, newAnchor, _ in
-///     var batch = Batch(stream: stepType.identifier, added: added.map(Sample.init), anchor: encoded(newAnchor))
-///     batch.deleted = deleted.map { Batch.Deletion(uuid: SampleUUID($0.uuid)) }
-///     try store.append(batch)  // returns once samples, deletions and anchor are on stable storage together
-/// }
+/// let stream = type.identifier
+/// let before = try store.sourceAnchor(stream: stream)  // nil: the query starts from nothing
+/// let page = try await HKAnchoredObjectQueryDescriptor(
+///     predicates: [.quantitySample(type: type)], anchor: try before.map(decodedAnchor), limit: 1000
+/// ).result(for: healthStore)
+/// var batch = Batch(
+///     stream: stream, added: page.addedSamples.map { sample(of: $0) }, anchor: try encoded(page.newAnchor))
+/// batch.previousAnchor = before.map { .anchor($0) } ?? Batch.PreviousAnchor.none
+/// batch.deleted = page.deletedObjects.compactMap { SampleUUID($0.uuid.uuidString) }.map { Batch.Deletion(uuid: $0) }
+/// try store.append(batch)  // returns once samples, deletions and anchor are on stable storage, together
 /// ```
 public final class Store: Sendable {
     // Sound: everything in the core is touched under the lock alone.
