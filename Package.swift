@@ -40,39 +40,38 @@ let package = Package(
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogCommand",
-            dependencies: ["HKLog", "HKLogFormat", "HKLogJSONLines", "HKLogAppleHealth", "HKLogSynthesis"],
+            dependencies: ["HKLog", "HKLogJSONLines", "HKLogAppleHealth", "HKLogSynthesis"],
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "HKLogBenchmarks",
-            dependencies: ["HKLogFormat", "HKLog", "HKLogJSONLines", "HKLogAppleHealth", "HKLogTestSupport"],
+            dependencies: ["HKLogFormat", "HKLog", "HKLogJSONLines", "HKLogTestSupport"],
             path: "Benchmarks/HKLogBenchmarks", swiftSettings: swiftSettings),
         .target(
             name: "HKLogTestSupport", dependencies: ["HKLogFormat", "HKLog"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "HKLogFormatTests", dependencies: ["HKLogFormat", "HKLogTestSupport"], exclude: ["Golden"],
+            name: "HKLogFormatTests", dependencies: ["HKLogFormat"], exclude: ["Golden"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogTests", dependencies: ["HKLog", "HKLogFormat", "HKLogTestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogJSONLinesTests",
-            dependencies: ["HKLogJSONLines", "HKLog", "HKLogFormat", "HKLogTestSupport"],
+            dependencies: ["HKLogJSONLines", "HKLog", "HKLogFormat"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogAppleHealthTests",
-            dependencies: ["HKLogAppleHealth", "HKLog", "HKLogTestSupport"],
+            dependencies: ["HKLogAppleHealth", "HKLog"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogCommandTests",
-            dependencies: ["HKLogCommand", "HKLog", "HKLogFormat", "HKLogTestSupport"],
+            dependencies: ["HKLogCommand", "HKLog"],
             exclude: ["Golden"], swiftSettings: swiftSettings),
         .testTarget(
             name: "HKLogSynthesisTests", dependencies: ["HKLogSynthesis", "HKLog", "HKLogFormat"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "RepositoryTests", dependencies: ["HKLogTestSupport"], swiftSettings: swiftSettings),
+            name: "RepositoryTests", swiftSettings: swiftSettings),
     ],
-    swiftLanguageModes: [.v6],
-    cxxLanguageStandard: .cxx17
+    swiftLanguageModes: [.v6]
 )

@@ -93,7 +93,6 @@ package final class SimulatedFileLayer: FileLayer {
     /// All bytes of all files.
     package var usedByteCount: Int { state.withLock { $0.usedByteCount } }
 
-    package var openHandleCount: Int { openHandles.withLock { $0 } }
     package var highestHandleCount: Int { highestHandles.withLock { $0 } }
     private let openHandles = Mutex(0)
     private let highestHandles = Mutex(0)

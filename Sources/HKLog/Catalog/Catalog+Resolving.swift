@@ -80,7 +80,7 @@ extension Catalog {
             names.isEmpty
             ? "'hklog types --all' lists the types"
             : "did you mean \(names.map(\.name).joined(separator: " or "))?"
-        return HKLogError(.invalidArgument, "unknown type \(quotedForMessage(text)); \(advice)")
+        return HKLogError(.invalidArgument, "unknown type \(quoted(text)); \(advice)")
     }
 
     /// The bytes with ASCII capitals made small.

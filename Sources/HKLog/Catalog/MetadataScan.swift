@@ -60,8 +60,6 @@ package struct MetadataScan: Sendable, Equatable {
 
     /// Whether there is a sync identifier; costs nothing.
     package var hasSyncIdentifier: Bool { syncIdentifierText != nil }
-    /// Whether there is a time zone; costs nothing.
-    package var hasTimeZone: Bool { timeZoneText != nil }
 
     private struct Key: OptionSet {
         let rawValue: UInt8

@@ -73,12 +73,6 @@ struct SwitchRecord: Equatable, Sendable {
     }
 }
 
-/// Sixteen hexadecimal digits.
-func hexadecimal(_ word: UInt64) -> String {
-    let digits = String(word, radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-}
-
 extension LogFiles {
     /// The record of an unfinished switch, if there is one.
     func switchRecord() throws(HKLogError) -> SwitchRecord? {

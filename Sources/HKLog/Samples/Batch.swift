@@ -154,10 +154,6 @@ public struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
 
     /// 32 lower-case hexadecimal digits.
     public var description: String {
-        func digits(_ word: UInt64) -> String {
-            let text = String(word, radix: 16)
-            return String(repeating: "0", count: 16 - text.count) + text
-        }
-        return digits(raw.high) + digits(raw.low)
+        hexadecimal(raw.high) + hexadecimal(raw.low)
     }
 }

@@ -95,10 +95,7 @@ extension Batch {
                         count: 0, byteOffset: columns.extraBytes.count,
                         metadataByteCount: Int(row.metadataByteCount),
                         payloadByteCount: Int(row.payloadByteCount)))
-                unsafe bytes.withUnsafeBufferPointer { all in
-                    let text = unsafe all[row.byteOffset..<row.byteOffset + byteCount]
-                    unsafe columns.extraBytes.append(contentsOf: UnsafeBufferPointer(rebasing: text))
-                }
+                columns.extraBytes.append(contentsOf: bytes[row.byteOffset..<row.byteOffset + byteCount])
                 lastOffset = row.byteOffset
                 lastCounts = counts
             }

@@ -254,22 +254,8 @@ extension JSONScanner {
 
     /// Writes a character with the shortest escape, or as UTF-8 where it needs none.
     static func append(_ scalar: Unicode.Scalar, to output: inout [UInt8]) {
-        func escaped(_ letter: Unicode.Scalar) {
-            output.append(UInt8(ascii: "\\"))
-            output.append(UInt8(ascii: letter))
-        }
         switch scalar {
-        case "\"": escaped("\"")
-        case "\\": escaped("\\")
-        case "\u{8}": escaped("b")
-        case "\u{C}": escaped("f")
-        case "\n": escaped("n")
-        case "\r": escaped("r")
-        case "\t": escaped("t")
-        case "\0"..<" ":
-            output += Array("\\u00".utf8)
-            output.append(hexDigit(UInt8(scalar.value >> 4)))
-            output.append(hexDigit(UInt8(scalar.value & 15)))
+        case "\"", "\\", "\0"..<" ": appendShortestEscape(UInt8(scalar.value), to: &output)
         default:
             if let encoded = UTF8.encode(scalar) { output.append(contentsOf: encoded) }
         }
@@ -289,6 +275,24 @@ extension JSONScanner {
         case 0xF4: return second < 0x90 ? 4 : 0
         default: return byteCount
         }
+    }
+}
+
+/// Writes the escape of a quote, a backslash or a control character below U+0020 in the form that `JSONText`
+/// documents.
+package func appendShortestEscape(_ byte: UInt8, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "\\"))
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.append(byte)
+    case 0x08: output.append(UInt8(ascii: "b"))
+    case 0x0C: output.append(UInt8(ascii: "f"))
+    case 0x0A: output.append(UInt8(ascii: "n"))
+    case 0x0D: output.append(UInt8(ascii: "r"))
+    case 0x09: output.append(UInt8(ascii: "t"))
+    default:
+        output.append(contentsOf: "u00".utf8)
+        output.append(hexDigit(byte >> 4))
+        output.append(hexDigit(byte & 15))
     }
 }
 

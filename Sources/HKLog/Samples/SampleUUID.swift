@@ -42,6 +42,7 @@ public struct SampleUUID: Hashable, Comparable, Sendable, BitwiseCopyable, Custo
 
     /// Upper-case text with hyphens.
     public var description: String {
+        // Sound: sixteen bytes make 32 digits and four hyphens, all ASCII.
         unsafe String(unsafeUninitializedCapacity: 36) { buffer in
             var position = 0
             for index in 0..<16 {
@@ -92,20 +93,5 @@ extension RawUUID {
             }
         }
         self.init(first: first, second: second)
-    }
-}
-
-@inline(__always)
-package func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
-}
-
-@inline(__always)
-package func hexValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
     }
 }

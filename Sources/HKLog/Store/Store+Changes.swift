@@ -34,7 +34,7 @@ public final class ChangeReader {
                     ? HKLogError.beyondEnd(anchor, end: self.anchor) : ChangeReader.otherLog(anchor)
             }
         }
-        if let expected, expected != ChangeReader.check(nonce) { throw ChangeReader.otherLog(anchor) }
+        if let expected, expected != hexadecimal(nonce) { throw ChangeReader.otherLog(anchor) }
     }
 
     private static func otherLog(_ anchor: UInt64) -> HKLogError {
@@ -42,11 +42,6 @@ public final class ChangeReader {
             .conflict,
             "the log at anchor \(anchor) is not the one that the check was given for: the store was restored or "
                 + "cut back; begin again from 0")
-    }
-
-    private static func check(_ nonce: UInt64) -> String {
-        let text = String(nonce, radix: 16)
-        return String(repeating: "0", count: 16 - text.count) + text
     }
 
     /// The next change.
@@ -61,7 +56,7 @@ public final class ChangeReader {
     /// Puts what was read on stable storage first: no anchor is handed out that a loss of power could take back.
     public func position() throws(HKLogError) -> (logAnchor: UInt64, logCheck: String) {
         try reader.syncForHandout()
-        return (anchor, ChangeReader.check(nonce))
+        return (anchor, hexadecimal(nonce))
     }
 
     /// Whether the batch before the present anchor has this nonce.

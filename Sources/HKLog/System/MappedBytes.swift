@@ -2,6 +2,8 @@
 ///
 /// Only for files that nobody cuts: reading a page behind the new end of a shortened file is a signal, not an
 /// error. Log segments are read with `pread` instead.
+///
+/// Sound to send: the base and the count never change, and the memory is given back with the last reference.
 @safe
 package final class MappedBytes: @unchecked Sendable {
     /// The first byte; one may write to it only in a private mapping.

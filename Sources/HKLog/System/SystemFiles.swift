@@ -221,8 +221,6 @@ package enum ErrorNumber {
     package static let exists = EEXIST
     package static let notEmpty = ENOTEMPTY
     package static let readOnly = EROFS
-    package static let notPermitted = EACCES
-    package static let brokenPipe = EPIPE
     package static let notSupported = ENOTSUP
     package static let isDirectory = EISDIR
 

@@ -52,26 +52,6 @@ package enum DateText {
         return inRange(microseconds)
     }
 
-    /// A date as exports write it: `2026-03-01 08:00:00 +0900`, or iOS 8's `20260301080000+0900`.
-    package static func parseExportDate(_ text: Span<UInt8>) -> Int64? {
-        if text.count == 25 {
-            guard text[10] == UInt8(ascii: " "), text[19] == UInt8(ascii: " "),
-                let local = wholeSeconds(text),
-                !local.isLeap, let offset = offsetSeconds(text, at: 20, minutesAt: 23)
-            else { return nil }
-            return inRange((local.seconds &- offset) &* 1_000_000)
-        }
-        guard text.count == 19, let century = pair(text, 0), let yearOfCentury = pair(text, 2),
-            let month = pair(text, 4), let day = pair(text, 6), let hour = pair(text, 8),
-            let minute = pair(text, 10), let second = pair(text, 12),
-            let offset = offsetSeconds(text, at: 14, minutesAt: 17),
-            let dayNumber = dayNumber(century &* 100 &+ yearOfCentury, month, day), hour < 24, minute < 60,
-            second < 60
-        else { return nil }
-        let seconds = Int64(dayNumber) &* 86_400 &+ Int64(hour &* 3_600 &+ minute &* 60 &+ second)
-        return inRange((seconds &- offset) &* 1_000_000)
-    }
-
     /// The ten characters `2026-03-01` at the beginning of a text; more may follow.
     package static func civilDate(_ text: Span<UInt8>) -> CivilDate? {
         guard text.count >= 10, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),

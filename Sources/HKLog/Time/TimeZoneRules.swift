@@ -23,7 +23,7 @@ package struct TimeZoneRules: Sendable {
     /// `UTC`, `GMT` and their `Etc/` forms are always there.
     package init(identifier: String) throws(HKLogError) {
         guard TimeZoneRules.isValid(identifier) else {
-            throw HKLogError(.invalidArgument, "unknown time zone \(TimeZoneRules.quoted(identifier))")
+            throw HKLogError(.invalidArgument, "unknown time zone \(quoted(identifier))")
         }
         if TimeZoneRules.namesOfUTC.contains(identifier) {
             self.init(identifier: identifier, table: TimeZoneRules.utc.table)
@@ -75,7 +75,7 @@ package struct TimeZoneRules: Sendable {
 
     private static var folders: [String] {
         var folders = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/var/db/timezone/zoneinfo"]
-        if let folder = ZoneSystem.environmentValue("TZDIR"), !folder.isEmpty {
+        if let folder = Platform.environment("TZDIR"), !folder.isEmpty {
             folders.insert(folder, at: 0)
         }
         return folders
@@ -101,12 +101,6 @@ package struct TimeZoneRules: Sendable {
         return !parts.contains("") && !["right", "posix", "localtime", "posixrules"].contains(parts[0])
     }
 
-    /// The text on one line and not too long.
-    private static func quoted(_ text: String) -> String {
-        let shown = String(String.UnicodeScalarView(text.unicodeScalars.prefix(64)))
-        return shown.debugDescription
-    }
-
     private static func systemNames() -> [String] {
         var names: [String] = []
         func addPath(_ path: String) {
@@ -123,7 +117,7 @@ package struct TimeZoneRules: Sendable {
                 return
             }
         }
-        if var zone = ZoneSystem.environmentValue("TZ") {
+        if var zone = Platform.environment("TZ") {
             if zone.hasPrefix(":") { zone.removeFirst() }
             // Set and empty means UTC, as POSIX has it.
             if zone.isEmpty { return ["UTC"] }

@@ -19,7 +19,7 @@ extension Unit {
         guard text.utf8.count <= Unit.textByteCountLimit else {
             throw HKLogError(
                 .invalidArgument,
-                "the unit \(quotedForMessage(text)) is longer than \(Unit.textByteCountLimit) bytes")
+                "the unit \(quoted(text)) is longer than \(Unit.textByteCountLimit) bytes")
         }
         var parser = UnitParser(bytes: Array(text.utf8))
         do {
@@ -27,7 +27,7 @@ extension Unit {
         } catch {
             throw HKLogError(
                 .invalidArgument,
-                "\(quotedForMessage(text)) is no unit: \(error.reason) at byte \(error.byteOffset)")
+                "\(quoted(text)) is no unit: \(error.reason) at byte \(error.byteOffset)")
         }
     }
 }

@@ -71,7 +71,7 @@ struct CheckpointFolder {
         guard try folder.tryLock() else { return nil }
         let random = try files.layer.randomWord()
         let name =
-            LogFiles.digits(views.anchor) + "-" + CheckpointFolder.hexadecimal(random)
+            LogFiles.digits(views.anchor) + "-" + hexadecimal(random)
             + CheckpointFolder.suffix
         let temporary = "\(path)/\(name).tmp"
         var writer = LayerWriter(views, whole: whole)
@@ -119,10 +119,5 @@ struct CheckpointFolder {
             return (layer.header.toAnchor, layer.header.nonce)
         }
         return nil
-    }
-
-    private static func hexadecimal(_ word: UInt64) -> String {
-        let text = String(word, radix: 16)
-        return String(repeating: "0", count: 16 - text.count) + text
     }
 }

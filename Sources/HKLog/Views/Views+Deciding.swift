@@ -172,19 +172,3 @@ extension LayerFile {
         return nil
     }
 }
-
-/// A text in quotes for a message, cut to a bearable length, with nothing that a terminal would act on.
-func quoted<Bytes: Collection>(_ text: Bytes) -> String where Bytes.Element == UInt8 {
-    let limit = 80
-    let shown = String(decoding: text.prefix(limit), as: UTF8.self)
-    var safe = ""
-    for scalar in shown.unicodeScalars {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: safe += "\u{FFFD}"
-        default: safe.unicodeScalars.append(scalar)
-        }
-    }
-    return "'\(safe)\(text.count > limit ? "…" : "")'"
-}
-
-func quoted(_ text: String) -> String { quoted(Array(text.utf8)) }

@@ -112,17 +112,6 @@ extension Views {
         return min(first, total)..<max(min(end, total), min(first, total))
     }
 
-    /// Whether any layer has a row with a uuid.
-    func layersHold(_ uuid: RawUUID) -> Bool {
-        for layer in layers {
-            var probe = 0
-            if layer.next(uuid, hash: RowTable.hash(uuid, layer.header.seed), probe: &probe) != nil {
-                return true
-            }
-        }
-        return false
-    }
-
     /// Calls for each cell of a uuid: one a stream.
     func forEachCell(of uuid: RawUUID, _ body: (UInt32) -> Void) {
         var probe = 0

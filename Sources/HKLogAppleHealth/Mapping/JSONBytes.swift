@@ -16,29 +16,14 @@ func appendJSONString(_ text: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
     if isPlain {
         bytes.append(contentsOf: text)
     } else {
-        for byte in text { appendEscaped(byte, to: &bytes) }
+        for byte in text {
+            switch byte {
+            case 0..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"): appendShortestEscape(byte, to: &bytes)
+            default: bytes.append(byte)
+            }
+        }
     }
     bytes.append(UInt8(ascii: "\""))
-}
-
-private func appendEscaped(_ byte: UInt8, to bytes: inout [UInt8]) {
-    func escape(_ letter: UInt8) {
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(letter)
-    }
-    switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"): escape(byte)
-    case 0x08: escape(UInt8(ascii: "b"))
-    case 0x0C: escape(UInt8(ascii: "f"))
-    case 0x0A: escape(UInt8(ascii: "n"))
-    case 0x0D: escape(UInt8(ascii: "r"))
-    case 0x09: escape(UInt8(ascii: "t"))
-    case 0..<0x20:
-        bytes.append(contentsOf: "\\u00".utf8)
-        bytes.append(hexDigit(byte >> 4))
-        bytes.append(hexDigit(byte & 15))
-    default: bytes.append(byte)
-    }
 }
 
 /// Adds a literal.

@@ -31,6 +31,7 @@ package struct FrameDecoder: Sendable {
         guard header.isWithinBounds else { throw .malformed }
         guard UInt64(stored.count) == header.storedByteCount else { throw .wrongByteCount }
         guard unsafe FrameDecoder.checkStored(header, stored) else { throw .checksumMismatch }
+        // Sound: the header is within its bounds, so the plain part is no longer than the stored bytes.
         let plainByteCount = Int(header.plainByteCount)
         try unsafe unpack(
             UnsafeRawBufferPointer(rebasing: stored[plainByteCount...]), header.compression,
@@ -40,6 +41,7 @@ package struct FrameDecoder: Sendable {
         let bytes = rest
         try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(CodecError) in
             guard let base = bytes.baseAddress else { throw .malformed }
+            // Sound: `unpack` has left the raw bytes and the padding behind them.
             var reader = unsafe ByteReader(base: UnsafeRawPointer(base), byteCount: rawByteCount)
             try unsafe read(&reader, header, plain, into: &content)
         }
@@ -65,6 +67,7 @@ package struct FrameDecoder: Sendable {
         guard isWhole else { throw .badCompression }
     }
 
+    /// Sound: `isWithinBounds` has checked that `plain` has 16 bytes for each row and deletion, and 24 for each batch.
     private mutating func read(
         _ reader: inout ByteReader, _ header: FrameHeader, _ plain: UnsafeRawBufferPointer,
         into content: inout FrameContent

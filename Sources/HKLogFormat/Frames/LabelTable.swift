@@ -62,6 +62,7 @@ struct LabelTableEncoder: Sendable {
                 unsafe label.withUnsafeBufferPointer { label in
                     for other in stride(from: index - 1, through: first, by: -1) {
                         let start = other == 0 ? 0 : ends[other - 1]
+                        // Sound: `ends` are ends of texts in `bytes`, in order.
                         let text = unsafe UnsafeBufferPointer(rebasing: bytes[start..<ends[other]])
                         // A look at the byte that would make it longer saves most comparisons.
                         let prefix =

@@ -1,4 +1,6 @@
 /// Texts that are like an earlier one are stored as what they share with it at both ends and what is between.
+///
+/// Sound: every load lies within the shorter of the two texts.
 enum SharedText {
     /// How many bytes `a` and `b` have in common at the front.
     static func prefix(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Int {

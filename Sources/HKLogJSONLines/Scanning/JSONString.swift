@@ -231,30 +231,6 @@ private func appendUTF8(_ scalar: UInt32, to output: inout [UInt8]) {
     }
 }
 
-/// Appends the escape of a quote, a backslash or a control character below U+0020 in the form that `JSONText`
-/// documents.
-func appendShortestEscape(_ byte: UInt8, to output: inout [UInt8]) {
-    output.append(UInt8(ascii: "\\"))
-    switch byte {
-    case 0x22, 0x5C: output.append(byte)
-    case 0x08: output.append(UInt8(ascii: "b"))
-    case 0x0C: output.append(UInt8(ascii: "f"))
-    case 0x0A: output.append(UInt8(ascii: "n"))
-    case 0x0D: output.append(UInt8(ascii: "r"))
-    case 0x09: output.append(UInt8(ascii: "t"))
-    default:
-        output.append(contentsOf: [UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")])
-        output.append(upperHexDigit(byte >> 4))
-        output.append(upperHexDigit(byte & 15))
-    }
-}
-
-/// `hexDigit` of the library, here where it can be inlined.
-@inline(__always)
-func upperHexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
-}
-
 extension [UInt8] {
     /// Appends a part of a span.
     @inline(__always)

@@ -109,7 +109,7 @@ package enum JSONOutput {
         output.append(UInt8(ascii: "\\"))
         output.append(UInt8(ascii: "u"))
         for shift: UInt16 in [12, 8, 4, 0] {
-            output.append(upperHexDigit(UInt8(truncatingIfNeeded: scalar >> shift) & 15))
+            output.append(hexDigit(UInt8(truncatingIfNeeded: scalar >> shift) & 15))
         }
     }
 
@@ -178,8 +178,8 @@ package enum JSONOutput {
                 if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
                 let word = index < 8 ? uuid.first : uuid.second
                 let byte = UInt8(truncatingIfNeeded: word >> UInt64((index & 7) * 8))
-                text.append(upperHexDigit(byte >> 4))
-                text.append(upperHexDigit(byte & 15))
+                text.append(hexDigit(byte >> 4))
+                text.append(hexDigit(byte & 15))
             }
             text.append(UInt8(ascii: "\""))
         }

@@ -58,9 +58,6 @@ final class TemporaryFolder {
         try layer.synchronizeDirectory(folder.path)
         let map = try file.map(.privateCopy)
         unsafe map.base.storeBytes(of: 9, toByteOffset: 15, as: UInt8.self)
-        for use in [.sequential, .random, .needed, .hugePages] as [Platform.MemoryUse] {
-            unsafe Platform.advise(map.base, byteCount: map.count, use)
-        }
         #expect(unsafe Array(map.buffer[15..<17]) == [9, bytes[6]])
         #expect(try file.bytes(at: 15, count: 1) == [bytes[5]])
         let reader = try layer.open(path, .reading)

@@ -5,7 +5,6 @@ import Testing
 @Suite struct DateTextTests {
     private func parse(_ text: String) -> Int64? { DateText.parse(Array(text.utf8).span) }
     private func parseSeconds(_ text: String) -> Int64? { DateText.parseSeconds(Array(text.utf8).span) }
-    private func parseExportDate(_ text: String) -> Int64? { DateText.parseExportDate(Array(text.utf8).span) }
 
     @Test(arguments: [
         ("2026-03-01T08:00:00+09:00", "2026-02-28T23:00:00Z"),
@@ -52,26 +51,6 @@ import Testing
     ])
     func `anything else is refused`(text: String) {
         #expect(Timestamp(text) == nil)
-        #expect(parseExportDate(text) == nil)
-    }
-
-    @Test(arguments: [
-        ("2026-03-01 08:00:00 +0900", "2026-02-28T23:00:00Z"),
-        ("2014-10-05 07:05:09 -0330", "2014-10-05T10:35:09Z"),
-        ("20141005070509-0330", "2014-10-05T10:35:09Z"),
-        ("20260301080000+0900", "2026-02-28T23:00:00Z"),
-    ])
-    func `export dates are read in both forms`(text: String, expected: String) {
-        #expect(parseExportDate(text).map { Timestamp(microseconds: $0).description } == expected)
-    }
-
-    @Test(arguments: [
-        "2026-03-01T08:00:00 +0900", "2026-03-01 08:00:00+09:00", "2026-03-01 08:00:60 +0900",
-        "20260301080000Z",
-        "20260301080060+0900", "20261301080000+0900", "20260301080000 0900", "20260230080000+0900",
-    ])
-    func `other export dates are refused`(text: String) {
-        #expect(parseExportDate(text) == nil)
     }
 
     @Test(
@@ -163,10 +142,7 @@ import Testing
                     bytes.insert(alphabet[Int.random(in: 0..<alphabet.count, using: &random)], at: position)
                 }
             }
-            for value in [
-                DateText.parse(bytes.span), DateText.parseExportDate(bytes.span),
-                DateText.parseSeconds(bytes.span),
-            ] {
+            for value in [DateText.parse(bytes.span), DateText.parseSeconds(bytes.span)] {
                 guard let value else { continue }
                 #expect(Timestamp(Timestamp(microseconds: value).description)?.microseconds == value)
             }

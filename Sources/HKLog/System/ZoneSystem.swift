@@ -46,11 +46,6 @@ enum ZoneSystem {
         return String(decoding: target[..<count], as: UTF8.self)
     }
 
-    static func environmentValue(_ name: String) -> String? {
-        guard let value = unsafe getenv(name) else { return nil }
-        return unsafe String(cString: value)
-    }
-
     static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
