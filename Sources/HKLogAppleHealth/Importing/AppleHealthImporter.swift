@@ -112,7 +112,7 @@ public struct AppleHealthImporter: Sendable {
         var seen = RowSet(limit: destination.rowLimit)
         var opensEpoch = false
         var tally = ImportTally()
-        var comparison = SampleComparison(holdsSideFiles: export.sideFiles != nil)
+        var comparison = SampleComparison(keepsResources: export.sideFiles == nil || keepMissing)
         var blocks = try BlockStream(export, settings)
         var states: [ImportedCell] = []
         while let block = try blocks.next() {
@@ -283,9 +283,9 @@ public struct AppleHealthImporter: Sendable {
         report.exportDate = ending.exportDate.map { Timestamp(microseconds: $0) }
         if !ending.isComplete {
             let reason = ending.fault.map { " (\($0))" } ?? ""
+            let what = ending.damagedFile ?? "it ended at byte \(ending.endOffset)\(reason)"
             report.incompleteMessage =
-                "\(export.name): incomplete: it ended at byte \(ending.endOffset)\(reason); what is whole was "
-                + "imported, nothing was deleted"
+                "\(export.name): incomplete: \(what); what is whole was imported, nothing was deleted"
         }
         if let warning = zoneWarning(ending.zoneCounts, rules) { report.warnings.append(warning) }
         if let warning = streamWarning(tally.types, destination) { report.warnings.append(warning) }

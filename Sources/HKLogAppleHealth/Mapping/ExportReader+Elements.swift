@@ -359,7 +359,9 @@ extension ExportReader {
         for route in element.children where route.isNamed("WorkoutRoute") {
             for file in route.children where file.isNamed("FileReference") {
                 guard let path = file.attribute("path") else { continue }
-                if workoutsByRoutePath[path] == nil { workoutsByRoutePath[path] = uuid }
+                if routeReferences[path] == nil {
+                    routeReferences[path] = RouteReference(workout: uuid, offset: file.offset)
+                }
             }
         }
     }

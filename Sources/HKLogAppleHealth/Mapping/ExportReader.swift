@@ -28,8 +28,14 @@ struct ExportReader: ~Copyable {
     private(set) var exportDate: Int64?
     /// How often each `HKTimeZone` came.
     private(set) var zoneCounts: [[UInt8]: Int] = [:]
-    /// Which workout names a route's file.
-    var workoutsByRoutePath: [[UInt8]: SampleUUID] = [:]
+    /// Which workout names a route's file, and where in the document.
+    var routeReferences: [[UInt8]: RouteReference] = [:]
+    /// The same by the files that are there; made when the document has been read.
+    var routeReferencesByFile: [Int: RouteReference] = [:]
+    /// Finds the files that the document names.
+    let fileIndex: SideFileIndex?
+    /// The first file beside the document that is damaged, in words: nothing may be concluded from its absence.
+    private(set) var damagedFile: String?
     /// Files that the document names and that were read with it.
     var consumedSideFiles: Set<Int> = []
 
@@ -88,6 +94,7 @@ struct ExportReader: ~Copyable {
         self.scanner = scanner
         self.settings = settings
         self.sideFiles = sideFiles
+        fileIndex = sideFiles.map { SideFileIndex($0) }
         var hasher = NameHasher(domain: ExportReader.nameDomain)
         hasher.add(settings.streamName)
         nameHasher = hasher
@@ -107,6 +114,7 @@ struct ExportReader: ~Copyable {
             case .document:
                 if try !readElement() { stage = .sideFiles }
             case .sideFiles:
+                if nextSideFile == 0 { bindRoutes() }
                 if try !readSideFile(nextSideFile) { stage = .done }
                 nextSideFile += 1
             case .done:
@@ -161,7 +169,8 @@ struct ExportReader: ~Copyable {
     func ending(fault: String?) -> ReaderEnding {
         if !isComplete || fault != nil { problems.note("document cut before its end", at: endOffset) }
         return ReaderEnding(
-            isComplete: isComplete && fault == nil, endOffset: endOffset, fault: fault,
+            isComplete: isComplete && fault == nil && damagedFile == nil, endOffset: endOffset, fault: fault,
+            damagedFile: isComplete && fault == nil ? damagedFile : nil,
             exportDate: exportDate,
             zoneCounts: zoneCounts, problems: problems.problems)
     }
@@ -231,11 +240,24 @@ struct ExportReader: ~Copyable {
         return false
     }
 
+    /// Reports a file beside the document that is not whole: the import is incomplete then.
+    mutating func noteDamaged(_ what: String, path: [UInt8], at offset: Int?) {
+        let name = shortText(Array(path.suffix(64)))
+        problems.note("\(what): \(name)", at: offset)
+        if damagedFile == nil { damagedFile = "\(what): \(name)" }
+    }
+
     mutating func note(exportDate instant: Int64?) {
         exportDate = instant
     }
 
     // MARK: - Records
+
+    /// A workout's mention of the file of its route.
+    struct RouteReference {
+        var workout: SampleUUID
+        var offset: Int
+    }
 
     enum Outcome {
         case sample(SampleUUID)
