@@ -216,16 +216,14 @@ private func failure(_ path: String) -> HKLogError? {
 /// What lies beside the document is damaged, cut or not there.
 @Suite struct SideFileTests {
     private func zip(
-        _ changed: [String: [UInt8]?] = [:], badChecksum: String? = nil, elements text: String = elements
+        _ changed: [String: [UInt8]] = [:], without missing: String? = nil, badChecksum: String? = nil,
+        elements text: String = elements
     ) -> [UInt8] {
         var writer = ZipWriter()
         for (name, bytes) in files where !name.hasPrefix("..") && !name.hasPrefix("__") {
             let contents = name.hasSuffix("データ.xml") ? ExportFixture.document(text) : bytes
-            if let other = changed[name] {
-                if let other { writer.add(name, other) }
-                continue
-            }
-            writer.add(name, contents, checksum: name == badChecksum ? 1 : nil)
+            if name == missing { continue }
+            writer.add(name, changed[name] ?? contents, checksum: name == badChecksum ? 1 : nil)
         }
         return writer.finish()
     }
@@ -279,12 +277,12 @@ private func failure(_ path: String) -> HKLogError? {
         var importer = AppleHealthImporter()
         _ = try importer.run(path: folder.write(zip(), "whole.zip"), into: &destination)
         importer.keepMissing = keepMissing
-        let without = zip([sideNames[2]: .some(nil)])
+        let without = zip(without: sideNames[2])
         let report = try importer.run(path: folder.write(without, "less.zip"), into: &destination)
         #expect(report.complete && report.same == 5 && !report.wroteAnything)
         let text = elements.replacing(" resourceFilePath=\"/clinical-records/Observation-1.json\"", with: "")
             .replacing("Clinic\"", with: "Hospital\"")
-        let unnamed = zip([sideNames[2]: .some(nil)], elements: text)
+        let unnamed = zip(without: sideNames[2], elements: text)
         _ = try importer.run(path: folder.write(unnamed, "unnamed.zip"), into: &destination)
         let clinical = try #require(destination.live.first { $0.type == "HKLogClinicalRecord" })
         #expect(clinical.source?.name == "Hospital")
@@ -294,12 +292,40 @@ private func failure(_ path: String) -> HKLogError? {
     @Test func `a route whose file is missing is reported where the document names it`() throws {
         let folder = TestFolder()
         var destination = MemoryDestination()
-        let path = folder.write(zip([sideNames[0]: .some(nil)]), "export.zip")
+        let path = folder.write(zip(without: sideNames[0]), "export.zip")
         let report = try AppleHealthImporter().run(path: path, into: &destination)
         let problem = try #require(report.problems.first { $0.what.hasPrefix("workout route whose") })
         let document = String(decoding: ExportFixture.document(elements), as: UTF8.self)
         let place = try #require(document.range(of: "<FileReference"))
         #expect(problem.offset == document.utf8.distance(from: document.startIndex, to: place.lowerBound))
+    }
+
+    @Test func `a link that leads out of the folder is not followed`() throws {
+        let folder = TestFolder()
+        let outside = TestFolder()
+        folder.write(ExportFixture.document(elements), "export.xml")
+        let target = outside.write(Array(gpx.utf8), "route.gpx")
+        folder.write([], "workout-routes/.keep")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "workout-routes/route.gpx", withDestinationPath: target)
+        var destination = MemoryDestination()
+        let report = try AppleHealthImporter().run(path: folder.path, into: &destination)
+        #expect(report.count(of: "workout route whose file is missing") == 1)
+        folder.write(Array(gpx.utf8), "inside.gpx")
+        try FileManager.default.removeItem(atPath: folder.path + "workout-routes/route.gpx")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "workout-routes/route.gpx", withDestinationPath: "../inside.gpx")
+        let inside = try AppleHealthImporter().run(path: folder.path, into: &destination)
+        #expect(inside.count(of: "workout route whose file is missing") == 0)
+    }
+
+    @Test func `a file that is still in iCloud Drive is told of`() {
+        let folder = TestFolder()
+        folder.write([1], ".export.zip.icloud")
+        let error = #expect(throws: HKLogError.self) {
+            try AppleHealthImporter.requireInput(folder.path + "export.zip")
+        }
+        #expect(error?.code == .notFound && error?.message.contains("iCloud") == true)
     }
 
     @Test func `a file is found where its name is composed in another way`() throws {

@@ -64,6 +64,11 @@ public struct AppleHealthImporter: Sendable {
         return try run(export, into: &destination, rules: rules, progress: progress)
     }
 
+    /// Throws `notFound` where nothing is at a path, with a hint where the file is still in iCloud Drive.
+    package static func requireInput(_ path: String) throws(HKLogError) {
+        if InputFile.kind(of: path) == .missing { throw FoundExport.missing(path) }
+    }
+
     func run<Destination: ImportDestination>(
         _ export: FoundExport, into destination: inout Destination, rules: TimeZoneRules,
         progress: (Progress) throws(HKLogError) -> Void
@@ -118,6 +123,10 @@ public struct AppleHealthImporter: Sendable {
         while let block = try blocks.next() {
             tally.extend(with: block)
             tally.skipped += block.skipped
+            if !block.skippedUUIDs.isEmpty {
+                destination.find(block.skippedUUIDs, into: &states)
+                for case .live(let stored) in states { seen.insert(stored) }
+            }
             destination.find(block.rows.map(\.uuid), into: &states)
             for (row, state) in zip(block.rows, states) {
                 switch state {
@@ -283,7 +292,7 @@ public struct AppleHealthImporter: Sendable {
         report.exportDate = ending.exportDate.map { Timestamp(microseconds: $0) }
         if !ending.isComplete {
             let reason = ending.fault.map { " (\($0))" } ?? ""
-            let what = ending.damagedFile ?? "it ended at byte \(ending.endOffset)\(reason)"
+            let what = ending.damage ?? "it ended at byte \(ending.endOffset)\(reason)"
             report.incompleteMessage =
                 "\(export.name): incomplete: \(what); what is whole was imported, nothing was deleted"
         }
