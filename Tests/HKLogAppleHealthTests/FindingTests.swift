@@ -1,3 +1,4 @@
+import Foundation
 import HKLog
 import Testing
 
@@ -209,5 +210,137 @@ private func failure(_ path: String) -> HKLogError? {
         let warned = try AppleHealthImporter().run(
             ExportFixture.document(ExportFixture.record()), into: &destination)
         #expect(warned.warnings.count == 1 && warned.warnings[0].contains("phone"))
+    }
+}
+
+/// What lies beside the document is damaged, cut or not there.
+@Suite struct SideFileTests {
+    private func zip(
+        _ changed: [String: [UInt8]] = [:], without missing: String? = nil, badChecksum: String? = nil,
+        elements text: String = elements
+    ) -> [UInt8] {
+        var writer = ZipWriter()
+        for (name, bytes) in files where !name.hasPrefix("..") && !name.hasPrefix("__") {
+            let contents = name.hasSuffix("データ.xml") ? ExportFixture.document(text) : bytes
+            if name == missing { continue }
+            writer.add(name, changed[name] ?? contents, checksum: name == badChecksum ? 1 : nil)
+        }
+        return writer.finish()
+    }
+
+    private let sideNames = [
+        "apple_health_export/workout-routes/route.gpx",
+        "apple_health_export/electrocardiograms/ecg_2024-01-05.csv",
+        "apple_health_export/clinical-records/Observation-1.json",
+    ]
+
+    @Test(arguments: [0, 1, 2]) func `a damaged file beside the document deletes and changes nothing`(
+        _ place: Int
+    ) throws {
+        let folder = TestFolder()
+        var destination = MemoryDestination()
+        let importer = AppleHealthImporter()
+        _ = try importer.run(path: folder.write(zip(), "whole.zip"), into: &destination)
+        let live = destination.live
+        let name = sideNames[place]
+        let report = try importer.run(
+            path: folder.write(zip(badChecksum: name), "bad.zip"), into: &destination)
+        #expect(!report.complete && !report.wroteAnything && report.deleted == 0 && report.changed == 0)
+        #expect(report.incompleteMessage?.contains("cannot be read") == true)
+        #expect(report.count(of: "file that cannot be read") == 1)
+        #expect(destination.live == live)
+    }
+
+    @Test func `a route or resource that is cut leaves what is there`() throws {
+        let folder = TestFolder()
+        var destination = MemoryDestination()
+        let importer = AppleHealthImporter()
+        _ = try importer.run(path: folder.write(zip(), "whole.zip"), into: &destination)
+        let live = destination.live
+        for length in [0, 30, gpx.utf8.count / 2, gpx.utf8.count - 4] {
+            let cut = zip([sideNames[0]: Array(gpx.utf8.prefix(length))])
+            let report = try importer.run(path: folder.write(cut, "cut.zip"), into: &destination)
+            #expect(!report.complete && !report.wroteAnything && destination.live == live, "\(length)")
+            let problem = report.problems.first { $0.what.hasPrefix("route file cut before its end") }
+            #expect(problem?.count == 1 && (problem?.offset ?? 0) > 300)
+        }
+        let cut = zip([sideNames[2]: Array("{ \"a\": [1, ".utf8)])
+        let report = try importer.run(path: folder.write(cut, "cut.zip"), into: &destination)
+        #expect(report.same == 5 && !report.wroteAnything && destination.live == live)
+    }
+
+    @Test(arguments: [true, false]) func `a resource that is not in the zip stays in its record`(
+        _ keepMissing: Bool
+    ) throws {
+        let folder = TestFolder()
+        var destination = MemoryDestination()
+        var importer = AppleHealthImporter()
+        _ = try importer.run(path: folder.write(zip(), "whole.zip"), into: &destination)
+        importer.keepMissing = keepMissing
+        let without = zip(without: sideNames[2])
+        let report = try importer.run(path: folder.write(without, "less.zip"), into: &destination)
+        #expect(report.complete && report.same == 5 && !report.wroteAnything)
+        let text = elements.replacing(" resourceFilePath=\"/clinical-records/Observation-1.json\"", with: "")
+            .replacing("Clinic\"", with: "Hospital\"")
+        let unnamed = zip(without: sideNames[2], elements: text)
+        _ = try importer.run(path: folder.write(unnamed, "unnamed.zip"), into: &destination)
+        let clinical = try #require(destination.live.first { $0.type == "HKLogClinicalRecord" })
+        #expect(clinical.source?.name == "Hospital")
+        #expect(clinical.payload?.text.contains("\"resource\":{\"a\":[1,2.50]}") == keepMissing)
+    }
+
+    @Test func `a route whose file is missing is reported where the document names it`() throws {
+        let folder = TestFolder()
+        var destination = MemoryDestination()
+        let path = folder.write(zip(without: sideNames[0]), "export.zip")
+        let report = try AppleHealthImporter().run(path: path, into: &destination)
+        let problem = try #require(report.problems.first { $0.what.hasPrefix("workout route whose") })
+        let document = String(decoding: ExportFixture.document(elements), as: UTF8.self)
+        let place = try #require(document.range(of: "<FileReference"))
+        #expect(problem.offset == document.utf8.distance(from: document.startIndex, to: place.lowerBound))
+    }
+
+    @Test func `a link that leads out of the folder is not followed`() throws {
+        let folder = TestFolder()
+        let outside = TestFolder()
+        folder.write(ExportFixture.document(elements), "export.xml")
+        let target = outside.write(Array(gpx.utf8), "route.gpx")
+        folder.write([], "workout-routes/.keep")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "workout-routes/route.gpx", withDestinationPath: target)
+        var destination = MemoryDestination()
+        let report = try AppleHealthImporter().run(path: folder.path, into: &destination)
+        #expect(report.count(of: "workout route whose file is missing") == 1)
+        folder.write(Array(gpx.utf8), "inside.gpx")
+        try FileManager.default.removeItem(atPath: folder.path + "workout-routes/route.gpx")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "workout-routes/route.gpx", withDestinationPath: "../inside.gpx")
+        let inside = try AppleHealthImporter().run(path: folder.path, into: &destination)
+        #expect(inside.count(of: "workout route whose file is missing") == 0)
+    }
+
+    @Test func `a file that is still in iCloud Drive is told of`() {
+        let folder = TestFolder()
+        folder.write([1], ".export.zip.icloud")
+        let error = #expect(throws: HKLogError.self) {
+            try AppleHealthImporter.requireInput(folder.path + "export.zip")
+        }
+        #expect(error?.code == .notFound && error?.message.contains("iCloud") == true)
+    }
+
+    @Test func `a file is found where its name is composed in another way`() throws {
+        let folder = TestFolder()
+        var destination = MemoryDestination()
+        var writer = ZipWriter()
+        writer.add(
+            "export.xml",
+            ExportFixture.document(
+                elements.replacing("/workout-routes/route.gpx", with: "/routes/Z\u{FC}rich.gpx")))
+        writer.add("routes/Zu\u{308}rich.gpx", Array(gpx.utf8))
+        let report = try AppleHealthImporter().run(
+            path: folder.write(writer.finish(), "export.zip"), into: &destination)
+        #expect(report.count(of: "workout route whose") == 0)
+        let route = destination.live.first { $0.type == "HKWorkoutRouteTypeIdentifier" }
+        #expect(route?.payload?.text.hasPrefix("{\"workout\":") == true)
     }
 }

@@ -52,6 +52,22 @@ import Testing
         #expect(free.device == Device(name: "<Watch6,4>"))
     }
 
+    @Test(
+        arguments: [
+            ("&lt;HKDevice: 0x28&gt;", nil), ("<HKDevice: 0x28>", nil),
+            ("&amp;lt;HKDevice: 0x28&amp;gt;", nil),
+            ("&lt;&lt;HKDevice: 0x28", nil), ("HKDevice: 0x28, name:Watch", "Watch"),
+            ("&lt;HKDevice: 0x28, name:Watch&gt;", "Watch"), ("&lt;HKDevice: 0x28&gt;, name:Watch", "Watch"),
+            ("&amp;lt;&amp;lt;HKDevice: 0x28&amp;gt;, name:Watch&amp;gt;", "Watch"),
+            ("&#60;&#60;HKDevice: 0x28&#62;, name:Watch&#62;", "Watch"),
+        ] as [(String, String?)])
+    func `the address of a device is dropped in whatever form it is written`(text: String, name: String?)
+        throws
+    {
+        let samples = try imported(ExportFixture.record(extra: " device=\"\(text)\"")).samples
+        #expect(try #require(samples.first).device == name.map { Device(name: $0) })
+    }
+
     @Test func `a category value is read by name or number, and is 0 when it is missing`() throws {
         func value(_ type: String, _ text: String?) throws -> Sample.Value? {
             try imported(

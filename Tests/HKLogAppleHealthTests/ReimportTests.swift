@@ -63,6 +63,53 @@ import Testing
         #expect(type.records == 50 && type.added == 10 && type.deleted == 10 && type.same == 40)
     }
 
+    @Test(arguments: ["NaN", nil])
+    func `a sample whose value is no longer usable stays, and its like stay apart`(
+        _ value: String?
+    ) throws {
+        var destination = MemoryDestination()
+        let importer = AppleHealthImporter()
+        let others = ExportFixture.record(value: "2") + ExportFixture.record(value: "3")
+        _ = try importer.run(
+            ExportFixture.document(steps(5) + ExportFixture.record(value: "1") + others), into: &destination)
+        let live = destination.live
+        let report = try importer.run(
+            ExportFixture.document(steps(5) + ExportFixture.record(value: value) + others), into: &destination
+        )
+        #expect(report.skipped == 1 && report.same == 7 && report.deleted == 0 && !report.wroteAnything)
+        #expect(report.complete && report.keptMissing == 0 && destination.live == live)
+    }
+
+    @Test func `a date in an unknown attribute is kept in UTC and changes with no season`() throws {
+        var destination = MemoryDestination()
+        let importer = AppleHealthImporter()
+        func document(_ date: String) -> [UInt8] {
+            ExportFixture.document(ExportFixture.record(extra: " reviewed=\"\(date)\" note=\"2024\""))
+        }
+        _ = try importer.run(document("2024-01-02 08:00:00 +0100"), into: &destination)
+        #expect(destination.live[0].metadataText("reviewed") == "2024-01-02T07:00:00Z")
+        #expect(destination.live[0].metadataText("note") == "2024")
+        #expect(try importer.run(document("2024-01-02 09:00:00 +0200"), into: &destination).same == 1)
+    }
+
+    @Test func `what follows the end makes an import incomplete, but white space and comments do not`() throws
+    {
+        var destination = MemoryDestination()
+        let importer = AppleHealthImporter()
+        _ = try importer.run(ExportFixture.document(steps(9)), into: &destination)
+        let document = ExportFixture.document(steps(2))
+        for rest in [ExportFixture.record(), "text", "<HealthData></HealthData>"] {
+            let report = try importer.run(document + Array(rest.utf8), into: &destination)
+            #expect(!report.complete && report.deleted == 0 && report.same == 2, "\(rest)")
+            #expect(report.incompleteMessage?.contains("follows the end") == true)
+        }
+        let nested = "<HealthData>\(steps(3))</HealthData>\(steps(2, from: 3))"
+        let report = try importer.run(ExportFixture.document(nested), into: &destination)
+        #expect(report.complete && report.same == 5 && report.deleted == 4)
+        let end = Array(" \n<!-- end --><?x?>\0\0".utf8)
+        #expect(try importer.run(document + end, into: &destination).complete)
+    }
+
     @Test func `keepMissing only adds`() throws {
         var destination = MemoryDestination()
         var importer = AppleHealthImporter()

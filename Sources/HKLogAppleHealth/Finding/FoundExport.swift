@@ -52,7 +52,7 @@ final class FoundExport {
         }
     }
 
-    private static func missing(_ path: String) -> HKLogError {
+    static func missing(_ path: String) -> HKLogError {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let folder = slash.map { String(path[...$0]) } ?? ""
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
@@ -243,6 +243,8 @@ final class FoundExport {
         for name in try InputFile.names(inFolder: root + folder) {
             let path = folder + name
             if isIgnored(Array(path.utf8)) { continue }
+            // What lies outside is not part of the folder that was given.
+            if InputFile.isLink(root + path), !InputFile.isInside(root, link: root + path) { continue }
             switch InputFile.kind(of: root + path) {
             case .file:
                 files.append(path)

@@ -65,6 +65,18 @@ final class InputFile: ByteSource {
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
+    /// Whether a link leads to something inside of a folder.
+    static func isInside(_ folder: String, link: String) -> Bool {
+        guard let outer = realPath(folder), let inner = realPath(link) else { return false }
+        return inner.starts(with: outer.last == UInt8(ascii: "/") ? outer : outer + [UInt8(ascii: "/")])
+    }
+
+    private static func realPath(_ path: String) -> [UInt8]? {
+        guard let resolved = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(resolved) }
+        return unsafe Array(String(cString: resolved).utf8)
+    }
+
     /// The names in a folder, in the order of their bytes.
     static func names(inFolder path: String) throws(HKLogError) -> [String] {
         guard let folder = unsafe opendir(path) else { throw failure("cannot be listed", path: path) }

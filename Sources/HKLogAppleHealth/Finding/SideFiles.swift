@@ -15,16 +15,45 @@ protocol SideFiles: AnyObject {
 /// The most bytes that a file beside the document may have.
 let sideFileByteCountLimit = 256 << 20
 
-extension SideFiles {
-    /// The file that the document names by a path such as `/workout-routes/route.gpx`.
+/// Finds the files that a document names by paths such as `/workout-routes/route.gpx`.
+///
+/// Names are compared by canonical equivalence: archivers and file systems decompose letters with marks.
+struct SideFileIndex {
+    private let documentFolder: [UInt8]
+    private var byBytes: [[UInt8]: Int] = [:]
+    private var byPath: [String: Int] = [:]
+    /// By the last name; `nil` where several files have it.
+    private var byLastName: [String: Int?] = [:]
+
+    init(_ files: any SideFiles) {
+        documentFolder = files.documentFolder
+        for (index, path) in files.paths.enumerated() {
+            if byBytes[path] == nil { byBytes[path] = index }
+            let text = String(decoding: path, as: UTF8.self)
+            if byPath[text] == nil { byPath[text] = index }
+            guard let name = SideFileIndex.lastName(path) else { continue }
+            byLastName[name] = byLastName[name] == nil ? .some(index) : .some(nil)
+        }
+    }
+
+    /// The file of a reference.
     ///
     /// It is looked for beside the document, then, since people pack exports anew, by its last name alone.
     func index(ofReference reference: [UInt8]) -> Int? {
-        let relative = Array(reference.drop { $0 == UInt8(ascii: "/") })
-        let wanted = documentFolder + relative
-        if let index = paths.firstIndex(of: wanted) { return index }
-        guard let last = relative.split(separator: UInt8(ascii: "/")).last else { return nil }
-        let matches = paths.indices.filter { paths[$0].split(separator: UInt8(ascii: "/")).last == last }
-        return matches.count == 1 ? matches[0] : nil
+        if let index = exactIndex(ofReference: reference) { return index }
+        guard let name = SideFileIndex.lastName(reference) else { return nil }
+        return byLastName[name] ?? nil
+    }
+
+    /// Whether a reference's file lies where the reference says.
+    func isExact(_ reference: [UInt8]) -> Bool { exactIndex(ofReference: reference) != nil }
+
+    private func exactIndex(ofReference reference: [UInt8]) -> Int? {
+        let wanted = documentFolder + reference.drop { $0 == UInt8(ascii: "/") }
+        return byBytes[wanted] ?? byPath[String(decoding: wanted, as: UTF8.self)]
+    }
+
+    private static func lastName(_ path: [UInt8]) -> String? {
+        path.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
     }
 }

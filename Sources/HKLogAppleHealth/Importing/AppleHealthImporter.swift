@@ -64,6 +64,11 @@ public struct AppleHealthImporter: Sendable {
         return try run(export, into: &destination, rules: rules, progress: progress)
     }
 
+    /// Throws `notFound` where nothing is at a path, with a hint where the file is still in iCloud Drive.
+    package static func requireInput(_ path: String) throws(HKLogError) {
+        if InputFile.kind(of: path) == .missing { throw FoundExport.missing(path) }
+    }
+
     func run<Destination: ImportDestination>(
         _ export: FoundExport, into destination: inout Destination, rules: TimeZoneRules,
         progress: (Progress) throws(HKLogError) -> Void
@@ -112,12 +117,16 @@ public struct AppleHealthImporter: Sendable {
         var seen = RowSet(limit: destination.rowLimit)
         var opensEpoch = false
         var tally = ImportTally()
-        var comparison = SampleComparison(holdsSideFiles: export.sideFiles != nil)
+        var comparison = SampleComparison(keepsResources: export.sideFiles == nil || keepMissing)
         var blocks = try BlockStream(export, settings)
         var states: [ImportedCell] = []
         while let block = try blocks.next() {
             tally.extend(with: block)
             tally.skipped += block.skipped
+            if !block.skippedUUIDs.isEmpty {
+                destination.find(block.skippedUUIDs, into: &states)
+                for case .live(let stored) in states { seen.insert(stored) }
+            }
             destination.find(block.rows.map(\.uuid), into: &states)
             for (row, state) in zip(block.rows, states) {
                 switch state {
@@ -283,9 +292,9 @@ public struct AppleHealthImporter: Sendable {
         report.exportDate = ending.exportDate.map { Timestamp(microseconds: $0) }
         if !ending.isComplete {
             let reason = ending.fault.map { " (\($0))" } ?? ""
+            let what = ending.damage ?? "it ended at byte \(ending.endOffset)\(reason)"
             report.incompleteMessage =
-                "\(export.name): incomplete: it ended at byte \(ending.endOffset)\(reason); what is whole was "
-                + "imported, nothing was deleted"
+                "\(export.name): incomplete: \(what); what is whole was imported, nothing was deleted"
         }
         if let warning = zoneWarning(ending.zoneCounts, rules) { report.warnings.append(warning) }
         if let warning = streamWarning(tally.types, destination) { report.warnings.append(warning) }

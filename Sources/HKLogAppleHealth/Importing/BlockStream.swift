@@ -7,6 +7,8 @@ struct ReaderEnding: Sendable {
     var endOffset = 0
     /// Why the bytes ended before their time.
     var fault: String?
+    /// What is wrong with a file beside the document or behind its end, where that alone makes the import incomplete.
+    var damage: String?
     var exportDate: Int64?
     var zoneCounts: [[UInt8]: Int] = [:]
     var problems: [ImportReport.Problem] = []

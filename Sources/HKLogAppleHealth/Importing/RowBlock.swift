@@ -1,5 +1,7 @@
 internal import HKLog
 
+internal import HKLog
+
 /// A run of samples as the reader hands them over, in the order of the document.
 struct RowBlock: Sendable {
     var rows: [ImportedRow] = []
@@ -11,6 +13,8 @@ struct RowBlock: Sendable {
     var generation = 0
     /// How many elements could not become samples since the last block.
     var skipped = 0
+    /// Which samples the skipped elements stand for, where that is known: they are listed, so they are not deleted.
+    var skippedUUIDs: [SampleUUID] = []
     /// How far the document has been read.
     var byteOffset = 0
 

@@ -27,11 +27,12 @@ struct SampleComparison {
     private var lastPair = Pair(listed: .max, stored: -1)
     private var lastVerdict = ShapeVerdict.changed
     private var generation = 0
-    /// Whether the input can hold files beside the document.
-    let holdsSideFiles: Bool
+    /// Whether a clinical record that comes without its resource says nothing of it: in a bare document, which cannot
+    /// hold such files, and where an import may only add.
+    let keepsResources: Bool
 
-    init(holdsSideFiles: Bool) {
-        self.holdsSideFiles = holdsSideFiles
+    init(keepsResources: Bool) {
+        self.keepsResources = keepsResources
     }
 
     enum Result {
@@ -79,7 +80,8 @@ struct SampleComparison {
         if payload.elementsEqual(texts.payload) { return isChanged ? .changed : .same }
         let listed = value(Array(payload))
         let kept = value(texts.payload)
-        if !holdsSideFiles, isText(Array(block.shapes[Int(row.shape)].shape.type.utf8), "HKLogClinicalRecord")
+        if isText(Array(block.shapes[Int(row.shape)].shape.type.utf8), "HKLogClinicalRecord"),
+            isPoorer(listed, than: kept)
         {
             return compareClinicalRecord(listed, kept, isChanged: isChanged)
         }
@@ -87,12 +89,25 @@ struct SampleComparison {
         return isChanged ? .changed : .same
     }
 
-    /// A bare document cannot say anything of the resource beside it: what the store has of that stays.
+    /// Whether a clinical record's resource is not at hand while the store has it: a bare document cannot hold its
+    /// file, or the record names a file that is missing, damaged or cut.
+    private func isPoorer(_ listed: JSONValue?, than kept: JSONValue?) -> Bool {
+        func has(_ key: StaticString, _ value: JSONValue?) -> Bool {
+            value?.members?.contains { isText(Array($0.name.utf8), key) } ?? false
+        }
+        if has("resource", listed) { return false }
+        if has("resourceText", listed) { return has("resource", kept) }
+        return (keepsResources || has("resourceFilePath", listed))
+            && (has("resource", kept) || has("resourceText", kept))
+    }
+
+    /// Compares all but the resource: what the store has of that stays.
     private func compareClinicalRecord(_ listed: JSONValue?, _ kept: JSONValue?, isChanged: Bool) -> Result {
-        guard var members = listed?.members, let all = kept?.members else { return .changed }
+        guard let given = listed?.members, let all = kept?.members else { return .changed }
+        var members = given.filter { !ExportReader.isResourceKey($0.name) }
         let resources = all.filter { ExportReader.isResourceKey($0.name) }
         let rest = JSONValue.object(all.filter { !ExportReader.isResourceKey($0.name) })
-        if let listed, !isChanged, isClose(listed, rest, in: nil, nil, key: "") { return .same }
+        if !isChanged, isClose(.object(members), rest, in: nil, nil, key: "") { return .same }
         members += resources
         var bytes: [UInt8] = []
         JSONValue.object(members).write(to: &bytes)

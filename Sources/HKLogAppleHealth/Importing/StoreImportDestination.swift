@@ -8,6 +8,9 @@ package struct StoreImportDestination: ImportDestination {
     private let stream: String
     private let failures = Failures()
 
+    /// Whether the store has other streams at all: asking for each type is dear.
+    private let hasOtherStreams: Bool
+
     package let isUntouched: Bool
     package private(set) var liveCount: Int
     package private(set) var rowLimit: Int
@@ -32,6 +35,7 @@ package struct StoreImportDestination: ImportDestination {
     package init(store: Store, stream: String) throws(HKLogError) {
         self.store = store
         self.stream = stream
+        hasOtherStreams = try store.streams().contains { !$0.stream.utf8.elementsEqual(stream.utf8) }
         isUntouched = try !store.hasBatches(ofStream: stream)
         liveCount = try store.liveCount(ofStream: stream)
         let rows = try store.rowLimit()
@@ -80,7 +84,8 @@ package struct StoreImportDestination: ImportDestination {
     }
 
     package func otherStreams(holding type: String) -> [String] {
-        attempt { () throws(HKLogError) in try store.streams(holding: type, besides: stream) } ?? []
+        if !hasOtherStreams { return [] }
+        return attempt { () throws(HKLogError) in try store.streams(holding: type, besides: stream) } ?? []
     }
 
     package mutating func append(_ batch: Batch) throws(HKLogError) {

@@ -12,25 +12,31 @@ enum DeviceText {
 
     /// Where the text that tells devices apart begins, behind the address, in a value as it stands in the file.
     static func stableStart(_ slice: ByteSlice) -> Int {
-        let escaped: StaticString = "&lt;&lt;HKDevice: 0x"
-        let plain: StaticString = "<<HKDevice: 0x"
-        guard slice.hasPrefix(escaped) || slice.hasPrefix(plain) else { return 0 }
-        var index = slice.hasPrefix(escaped) ? escaped.utf8CodeUnitCount : plain.utf8CodeUnitCount
+        let beginnings: [StaticString] = [
+            "&lt;&lt;HKDevice: 0x", "<<HKDevice: 0x", "&lt;HKDevice: 0x", "<HKDevice: 0x",
+        ]
+        guard let beginning = beginnings.first(where: { slice.hasPrefix($0) }) else { return 0 }
+        var index = beginning.utf8CodeUnitCount
         while index < slice.count, hexValue(slice[index]) != nil { index += 1 }
-        return index
+        // Else what is left would not show that an address stood before it.
+        let rest = slice[index..<slice.count]
+        return rest.hasPrefix("&gt;") || rest.hasPrefix(">") ? index : 0
     }
 
     /// The device of a decoded text, with or without its beginning up to the address.
     static func device(_ text: [UInt8]) -> Device? {
         guard !text.isEmpty else { return nil }
         var body = text[...]
-        if body.starts(with: "<<HKDevice:".utf8) {
-            guard let end = body.firstIndex(of: UInt8(ascii: ">")) else { return named(text) }
-            body = body[end...]
-        }
+        if let rest = withoutAddress(body) { return fields(of: rest) }
         guard body.first == UInt8(ascii: ">") else { return named(text) }
         body = body.dropFirst()
+        return fields(of: body)
+    }
+
+    private static func fields(of text: ArraySlice<UInt8>) -> Device? {
+        var body = text
         if body.last == UInt8(ascii: ">") { body = body.dropLast() }
+        if body.suffix(4).elementsEqual("&gt;".utf8) { body = body.dropLast(4) }
         var device = Device()
         let fields = starts(of: body)
         for (place, field) in fields.enumerated() {
@@ -39,6 +45,25 @@ enum DeviceText {
             set(field.key, value, in: &device)
         }
         return device == Device() ? nil : device
+    }
+
+    /// What stands behind `HKDevice: 0x` and its digits, with one bracket, two or none before it, escaped once more
+    /// or not; `nil` for a text that does not begin so.
+    private static func withoutAddress(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        var rest = text
+        while true {
+            if rest.first == UInt8(ascii: "<") {
+                rest = rest.dropFirst()
+            } else if rest.starts(with: "&lt;".utf8) {
+                rest = rest.dropFirst(4)
+            } else {
+                break
+            }
+        }
+        guard rest.starts(with: "HKDevice:".utf8) else { return nil }
+        rest = rest.dropFirst(9).drop { $0 == UInt8(ascii: " ") }
+        guard rest.starts(with: "0x".utf8) else { return nil }
+        return rest.dropFirst(2).drop { hexValue($0) != nil }
     }
 
     /// A device that is only a text.

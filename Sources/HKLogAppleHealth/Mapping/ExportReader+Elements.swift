@@ -80,7 +80,7 @@ extension ExportReader {
                         payload.addElement(textBytes("beats"), json: beat.payload(.asInFile).json)
                     }
                     for attribute in element.attributes {
-                        payload.add(attribute.name, string: attribute.value)
+                        payload.add(attribute.name, string: dateAsUTC(attribute.value))
                     }
                 } else {
                     noteUnknown(element, in: "Record")
@@ -218,7 +218,8 @@ extension ExportReader {
     mutating func readOther() throws(HKLogError) -> Bool {
         if scanner.name.equals("Correlation") { return try readCorrelation() }
         if scanner.name.equals("HealthData") {
-            problems.note("second root element passed over", at: scanner.tagOffset)
+            problems.note("second root element, its contents taken", at: scanner.tagOffset)
+            if !scanner.isSelfClosing { innerRootCount += 1 }
             return true
         }
         guard let element = try readElement(budget: ExportElement.byteCountLimit) else { return false }
@@ -328,7 +329,7 @@ extension ExportReader {
         noteUnknownParts(of: element)
         let grammar = ElementGrammar.of(element.name)
         for attribute in element.attributes where grammar?.knows(attribute: attribute.name) != true {
-            payload.add(attribute.name, string: attribute.value)
+            payload.add(attribute.name, string: dateAsUTC(attribute.value))
         }
         for child in element.children where !child.isNamed("MetadataEntry") {
             payload.addElement(child.name, json: child.payload(.asInFile).json)
@@ -359,7 +360,9 @@ extension ExportReader {
         for route in element.children where route.isNamed("WorkoutRoute") {
             for file in route.children where file.isNamed("FileReference") {
                 guard let path = file.attribute("path") else { continue }
-                if workoutsByRoutePath[path] == nil { workoutsByRoutePath[path] = uuid }
+                if routeReferences[path] == nil {
+                    routeReferences[path] = RouteReference(workout: uuid, offset: file.offset)
+                }
             }
         }
     }

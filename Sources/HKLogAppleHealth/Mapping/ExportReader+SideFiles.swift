@@ -5,9 +5,6 @@ extension ExportReader {
     mutating func readSideFile(_ index: Int) throws(HKLogError) -> Bool {
         guard let sideFiles else { return false }
         guard index < sideFiles.paths.count else {
-            for path in workoutsByRoutePath.keys where sideFiles.index(ofReference: path) == nil {
-                problems.note("workout route whose file is missing")
-            }
             return false
         }
         if consumedSideFiles.contains(index) { return true }
@@ -18,11 +15,12 @@ extension ExportReader {
             return true
         }
         guard let bytes = try sideFiles.bytes(ofFileAt: index) else {
-            problems.note("file that cannot be read: \(shortText(path))")
+            noteDamaged(
+                "file that cannot be read", path: path, at: routeReferencesByFile[index]?.offset)
             return true
         }
         if hasSuffix(lowered, ".gpx") {
-            try addRoute(bytes, path: path)
+            try addRoute(bytes, path: path, reference: routeReferencesByFile[index])
         } else if !addElectrocardiogram(bytes, path: path) {
             noteNotImported(path)
         }
@@ -40,13 +38,15 @@ extension ExportReader {
         guard let sideFiles, let reference = element.attribute("resourceFilePath"), !reference.isEmpty else {
             return
         }
-        guard let index = sideFiles.index(ofReference: reference),
-            let bytes = (try? sideFiles.bytes(ofFileAt: index)) ?? nil
-        else {
+        guard let index = fileIndex?.index(ofReference: reference) else {
             problems.note("clinical record whose file is missing", at: element.offset)
             return
         }
         consumedSideFiles.insert(index)
+        guard let bytes = (try? sideFiles.bytes(ofFileAt: index)) ?? nil else {
+            noteDamaged("file that cannot be read", path: sideFiles.paths[index], at: element.offset)
+            return
+        }
         let document = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         do {
             payload.add(ExportReader.resourceKey, json: try JSONText(parsing: document).bytes)
@@ -67,6 +67,27 @@ extension ExportReader {
 
     // MARK: - Routes
 
+    /// Finds the file of each route that a workout names.
+    mutating func bindRoutes() {
+        guard let fileIndex else { return }
+        var others: [Int: [RouteReference]] = [:]
+        for (path, reference) in routeReferences.sorted(by: { $0.value.offset < $1.value.offset }) {
+            guard let index = fileIndex.index(ofReference: path) else {
+                problems.note("workout route whose file is missing", at: reference.offset)
+                continue
+            }
+            if fileIndex.isExact(path) {
+                if routeReferencesByFile[index] == nil { routeReferencesByFile[index] = reference }
+            } else {
+                others[index, default: []].append(reference)
+            }
+        }
+        // By its last name alone a file belongs to a workout only where no second one could mean it.
+        for (index, references) in others where references.count == 1 && routeReferencesByFile[index] == nil {
+            routeReferencesByFile[index] = references[0]
+        }
+    }
+
     fileprivate struct RoutePoint {
         var members = JSONMembers()
         var time: Int64?
@@ -75,9 +96,17 @@ extension ExportReader {
     }
 
     /// Adds the route of a GPX file.
-    private mutating func addRoute(_ bytes: [UInt8], path: [UInt8]) throws(HKLogError) {
+    ///
+    /// A file that is cut becomes no route: its end, which is part of its identity, is not known.
+    private mutating func addRoute(
+        _ bytes: [UInt8], path: [UInt8], reference: RouteReference?
+    ) throws(HKLogError) {
         var gpx = ExportScanner(source: MemorySource(bytes), problems: ProblemLog(), windowByteCount: 1 << 16)
-        guard try gpx.readProlog() == .root, gpx.name.equals("gpx") else {
+        guard try gpx.readProlog() == .root else {
+            noteDamaged("route file cut before its end", path: path, at: reference?.offset)
+            return
+        }
+        guard gpx.name.equals("gpx") else {
             problems.note("route file without usable data: \(shortText(Array(path.suffix(64))))")
             return
         }
@@ -87,6 +116,7 @@ extension ExportReader {
         var point: RoutePoint?
         var field: [UInt8] = []
         var dropped = 0
+        var isWhole = gpx.isSelfClosing
         func close(_ finished: RoutePoint?) {
             guard let finished else { return }
             guard finished.hasLatitude, finished.hasLongitude else {
@@ -122,9 +152,15 @@ extension ExportReader {
                     point = nil
                 } else if gpx.name.equals(field) {
                     point?.add(field, text: text)
+                } else if gpx.name.equals("gpx") {
+                    isWhole = true
                 }
                 field = []
             }
+        }
+        guard isWhole else {
+            noteDamaged("route file cut before its end", path: path, at: reference?.offset)
+            return
         }
         if dropped > 0 { problems.note("route point without latitude or longitude dropped") }
         guard points.count > 1, first <= last else {
@@ -133,8 +169,8 @@ extension ExportReader {
         }
         points.append(UInt8(ascii: "]"))
         var payload = JSONMembers()
-        if let workout = workout(ofRouteAt: path) {
-            payload.add(textBytes("workout"), string: Array(workout.description.utf8))
+        if let reference {
+            payload.add(textBytes("workout"), string: Array(reference.workout.description.utf8))
         }
         payload.add(textBytes("points"), json: points)
         let type = shapes.typeNumber(textBytes("HKWorkoutRouteTypeIdentifier"))
@@ -161,22 +197,6 @@ extension ExportReader {
             point.hasLongitude = true
         }
         return point
-    }
-
-    /// The workout that names a route's file.
-    private func workout(ofRouteAt path: [UInt8]) -> SampleUUID? {
-        guard let sideFiles else { return nil }
-        if path.starts(with: sideFiles.documentFolder) {
-            let relative = Array(path.dropFirst(sideFiles.documentFolder.count))
-            if let workout = workoutsByRoutePath[[UInt8(ascii: "/")] + relative]
-                ?? workoutsByRoutePath[relative]
-            {
-                return workout
-            }
-        }
-        let last = path.split(separator: UInt8(ascii: "/")).last
-        let matches = workoutsByRoutePath.filter { $0.key.split(separator: UInt8(ascii: "/")).last == last }
-        return matches.count == 1 ? matches.first?.value : nil
     }
 }
 

@@ -25,11 +25,21 @@ struct ExportReader: ~Copyable {
     /// How the document ended; known once `nextBlock` has given `nil`.
     private(set) var isComplete = false
     private(set) var endOffset = 0
+    /// Whether something stands behind the end that is neither white space nor a comment.
+    private var isFollowed = false
+    /// How many roots are open inside of the first one.
+    var innerRootCount = 0
     private(set) var exportDate: Int64?
     /// How often each `HKTimeZone` came.
     private(set) var zoneCounts: [[UInt8]: Int] = [:]
-    /// Which workout names a route's file.
-    var workoutsByRoutePath: [[UInt8]: SampleUUID] = [:]
+    /// Which workout names a route's file, and where in the document.
+    var routeReferences: [[UInt8]: RouteReference] = [:]
+    /// The same by the files that are there; made when the document has been read.
+    var routeReferencesByFile: [Int: RouteReference] = [:]
+    /// Finds the files that the document names.
+    let fileIndex: SideFileIndex?
+    /// The first file beside the document that is damaged, in words: nothing may be concluded from its absence.
+    private(set) var damagedFile: String?
     /// Files that the document names and that were read with it.
     var consumedSideFiles: Set<Int> = []
 
@@ -88,6 +98,7 @@ struct ExportReader: ~Copyable {
         self.scanner = scanner
         self.settings = settings
         self.sideFiles = sideFiles
+        fileIndex = sideFiles.map { SideFileIndex($0) }
         var hasher = NameHasher(domain: ExportReader.nameDomain)
         hasher.add(settings.streamName)
         nameHasher = hasher
@@ -100,13 +111,14 @@ struct ExportReader: ~Copyable {
 
     /// The next samples; `nil` at the end.
     mutating func nextBlock() throws(HKLogError) -> RowBlock? {
-        while stage != .done, block.rows.count < RowBlock.rowCountLimit,
+        while stage != .done, block.rows.count + block.skippedUUIDs.count < RowBlock.rowCountLimit,
             block.bytes.count < RowBlock.byteCountLimit
         {
             switch stage {
             case .document:
                 if try !readElement() { stage = .sideFiles }
             case .sideFiles:
+                if nextSideFile == 0 { bindRoutes() }
                 if try !readSideFile(nextSideFile) { stage = .done }
                 nextSideFile += 1
             case .done:
@@ -159,9 +171,11 @@ struct ExportReader: ~Copyable {
 
     /// What is known of the whole document.
     func ending(fault: String?) -> ReaderEnding {
+        let damage = damagedFile ?? (isFollowed ? "something follows the end at byte \(endOffset)" : nil)
         if !isComplete || fault != nil { problems.note("document cut before its end", at: endOffset) }
         return ReaderEnding(
-            isComplete: isComplete && fault == nil, endOffset: endOffset, fault: fault,
+            isComplete: isComplete && fault == nil && damage == nil, endOffset: endOffset, fault: fault,
+            damage: isComplete && fault == nil ? damage : nil,
             exportDate: exportDate,
             zoneCounts: zoneCounts, problems: problems.problems)
     }
@@ -198,6 +212,10 @@ struct ExportReader: ~Copyable {
             return try readOther() ? true : cut()
         case .end:
             if scanner.name.equals("HealthData") {
+                if innerRootCount > 0 {
+                    innerRootCount -= 1
+                    return true
+                }
                 try finish()
                 return false
             }
@@ -214,10 +232,15 @@ struct ExportReader: ~Copyable {
         while true {
             switch try scanner.next() {
             case .endOfInput:
-                if !scanner.takeText().isEmpty { problems.note("text after the end", at: scanner.textOffset) }
+                // Padding with zeros is what some transfers leave.
+                if scanner.takeText().contains(where: { $0 != 0 && !isWhiteSpace($0) }) {
+                    problems.note("text after the end", at: scanner.textOffset)
+                    isFollowed = true
+                }
                 return
             case .record, .start:
                 problems.note("element after the end not imported", at: scanner.tagOffset)
+                isFollowed = true
             case .end:
                 break
             }
@@ -231,11 +254,24 @@ struct ExportReader: ~Copyable {
         return false
     }
 
+    /// Reports a file beside the document that is not whole: the import is incomplete then.
+    mutating func noteDamaged(_ what: String, path: [UInt8], at offset: Int?) {
+        let name = shortText(Array(path.suffix(64)))
+        problems.note("\(what): \(name)", at: offset)
+        if damagedFile == nil { damagedFile = "\(what): \(name)" }
+    }
+
     mutating func note(exportDate instant: Int64?) {
         exportDate = instant
     }
 
     // MARK: - Records
+
+    /// A workout's mention of the file of its route.
+    struct RouteReference {
+        var workout: SampleUUID
+        var offset: Int
+    }
 
     enum Outcome {
         case sample(SampleUUID)
@@ -259,7 +295,7 @@ struct ExportReader: ~Copyable {
     mutating func readRecord(isChild: Bool) throws(HKLogError) -> Outcome {
         entries.removeAll()
         let isSelfClosing = scanner.isSelfClosing
-        let draft = draftRecord()
+        let draft = draftRecord(isChild: isChild)
         if isSelfClosing {
             guard let draft else {
                 block.skipped += 1
@@ -278,7 +314,7 @@ struct ExportReader: ~Copyable {
 
     /// The columns of the record whose tag is in hand; `nil` when it cannot become a sample.
     @inline(__always)
-    private mutating func draftRecord() -> Draft? {
+    private mutating func draftRecord(isChild: Bool) -> Draft? {
         let fields = scanner.fields
         let offset = scanner.tagOffset
         if !scanner.attributes.isEmpty { takeInUnknownAttributes() }
@@ -312,6 +348,7 @@ struct ExportReader: ~Copyable {
         let kind = shapes.typeKinds[Int(type)]
         guard let (bits, valueKind) = value(of: fields, type: type, kind: kind, offset: offset) else {
             problems.note("quantity whose value is missing or no finite number skipped", at: offset)
+            noteSkipped(type: type, start: start, end: end, creation: creation ?? .min, isChild: isChild)
             return nil
         }
         let device = fields[.device]
@@ -338,6 +375,26 @@ struct ExportReader: ~Copyable {
         return Draft(
             shape: shape, start: start, end: end, hasEnd: fields[.endDate].isPresent, creation: creation,
             valueBits: bits, offset: offset)
+    }
+
+    /// Counts the ordinal of a record without a usable value, as if it had one, so that it and its like keep their
+    /// identities.
+    @inline(never)
+    private mutating func noteSkipped(
+        type: UInt32, start: Int64, end: Int64, creation: Int64, isChild: Bool
+    ) {
+        resolve()
+        var uuid = shapes.hashers[Int(type)].uuid(adding: start, end, creation)
+        let (ordinal, _) = ordinals.ordinal(key: uuid.tableKey, content: 0, isChild: isChild)
+        if ordinal > 0 {
+            var hasher = shapes.hashers[Int(type)]
+            hasher.add(UInt64(bitPattern: start))
+            hasher.add(UInt64(bitPattern: end))
+            hasher.add(UInt64(bitPattern: creation))
+            hasher.add(UInt64(ordinal))
+            uuid = hasher.uuid
+        }
+        block.skippedUUIDs.append(uuid)
     }
 
     private func note(_ fault: ShapeTable.UnitFault, at offset: Int) {
@@ -414,8 +471,16 @@ struct ExportReader: ~Copyable {
             problems.note(
                 "unknown attribute '\(shortText(name))' of Record kept in the metadata",
                 at: scanner.offset(of: attribute.name))
-            entries.add(name, decode(attribute.value))
+            entries.add(name, dateAsUTC(decode(attribute.value)))
         }
+    }
+
+    /// A text as it is, but a date in UTC: the offset in an export is that of its day.
+    mutating func dateAsUTC(_ text: [UInt8]) -> [UInt8] {
+        guard let instant = ExportDate.instant(text) else { return text }
+        var written: [UInt8] = []
+        dates.append(instant, to: &written)
+        return written
     }
 
     /// A value's text; what was mended in it is counted.

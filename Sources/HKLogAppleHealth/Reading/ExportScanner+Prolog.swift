@@ -14,7 +14,9 @@ extension ExportScanner {
     }
 
     /// The most bytes that a DOCTYPE may have.
-    private static let doctypeByteCountLimit = 16 << 20
+    ///
+    /// As many as any other tag: it has to be in memory as a whole.
+    private static let doctypeByteCountLimit = ExportScanner.tagByteCountLimit
 
     /// Reads what comes before the root, and the root's start tag.
     mutating func readProlog() throws(HKLogError) -> Prolog {

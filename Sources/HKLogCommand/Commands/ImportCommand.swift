@@ -49,6 +49,7 @@ enum ImportCommand {
     private static func run(_ session: Session) throws(HKLogError) -> Int32 {
         let arguments = session.arguments
         let path = arguments.operands[0]
+        try AppleHealthImporter.requireInput(path)
         try System.requireReadable(path)
         var importer = AppleHealthImporter()
         importer.keepMissing = arguments.has(.keepMissing)
@@ -57,6 +58,13 @@ enum ImportCommand {
         if let stream = arguments.value(.stream) {
             guard !stream.isEmpty else { throw .usage("--stream: the name is empty") }
             importer.stream = stream
+        }
+        // Before anything is imported: what cannot be written must not come to light after the work.
+        let reportFile = try arguments.value(.report).map { reportPath throws(HKLogError) in
+            guard !System.isSameFile(path, reportPath) else {
+                throw .usage("--report \(SafeText.line(reportPath)) would overwrite what is to be read")
+            }
+            return try OutputFile(reportPath)
         }
         let options = StoreOptions()
         let store = try session.open(
@@ -73,10 +81,9 @@ enum ImportCommand {
         }
         session.messages.endProgress()
         try print(report, isDryRun: importer.isDryRun, session)
-        if let reportPath = arguments.value(.report) {
-            let file = try OutputFile(reportPath)
-            try file.writer.write(report.problemLines)
-            try file.close()
+        if let reportFile {
+            try reportFile.writer.write(report.problemLines)
+            try reportFile.close()
         }
         try session.output.flush()
         try store.close()
