@@ -82,7 +82,8 @@ public final class ChangeReader {
                             header, segment: run.segment, byteOffset: entry.byteOffset)
                     }
                     // After a compaction the place reached may lie within a frame: what was given before is passed over.
-                    batchIndex = min(Int(clamping: anchor - min(anchor, header.firstAnchor)), content.batches.count)
+                    batchIndex = min(
+                        Int(clamping: anchor - min(anchor, header.firstAnchor)), content.batches.count)
                     guard batchIndex == 0 || content.batches[batchIndex - 1].nonce == nonce else {
                         content = FrameContent()
                         throw ChangeReader.otherLog(anchor)

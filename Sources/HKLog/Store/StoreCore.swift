@@ -528,7 +528,8 @@ final class StoreCore {
         for (type, style) in styles {
             guard Catalog.quantityType(type) != nil || style == nil else {
                 throw HKLogError(
-                    .invalidArgument, "\(type) is no quantity type of the catalog, so it has no aggregation style")
+                    .invalidArgument,
+                    "\(type) is no quantity type of the catalog, so it has no aggregation style")
             }
             changed.styles[type] = style
         }

@@ -115,7 +115,9 @@ struct CheckpointFolder {
     /// The point furthest ahead that a sound checkpoint of the store was taken at; `nil` where there is none.
     func furthest() -> (anchor: UInt64, nonce: UInt64)? {
         for name in names() {
-            guard let layer = open(name), layer.header.storeID == (storeID.first, storeID.second) else { continue }
+            guard let layer = open(name), layer.header.storeID == (storeID.first, storeID.second) else {
+                continue
+            }
             return (layer.header.toAnchor, layer.header.nonce)
         }
         return nil

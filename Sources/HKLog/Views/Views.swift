@@ -46,8 +46,6 @@ final class Views {
     var tombstoneCount = 0
     /// Non-empty day buckets.
     var bucketCount = 0
-    /// Rows applied since the layers were written: what a checkpoint would save.
-    var rowsSinceLayer: Int { table.count }
 
     var plain = PlainRows()
     var kernelShapes = Column<KernelShape>()

@@ -46,7 +46,9 @@ enum SamplesCommand {
         if let type = arguments.value(.type) { query.types = [try store.resolveType(type)] }
         (query.start, query.end) = try DateOptions.range(of: arguments, in: store)
         // `\\,` writes a comma here as in `--prefer`.
-        query.source = arguments.value(.source).map { $0.split(separator: "\\,", omittingEmptySubsequences: false).joined(separator: ",") }
+        query.source = arguments.value(.source).map {
+            $0.split(separator: "\\,", omittingEmptySubsequences: false).joined(separator: ",")
+        }
         query.stream = arguments.value(.stream)
         query.limit = try arguments.count(.limit) ?? 200
         query.order = try arguments.choice(.order, of: Order.self) == .oldest ? .oldest : .newest

@@ -5,6 +5,7 @@ extension BatchDecoder {
     /// Reads a type, full or short.
     mutating func readType(_ cursor: inout JSONCursor) throws(LineFault) -> Int {
         let token = try readStringToken(&cursor, "type", "a string")
+        guard token.byteCount > 0 else { throw LineFault(at: token.start, in: "type", "a type's name") }
         let bytes = copy(cursor, token.start - 1..<token.end + 1)
         if let known = types.number(of: bytes) { return known }
         let entry = TypeEntry(facts: TypeFacts(named: try cursor.text(of: token)), isLong: isLong(token))

@@ -92,7 +92,7 @@ enum StoreDamage {
         let repair = try Store.repair(repairedFiles)
         let verified = try Store.verify(repairedFiles, secondLookAfter: 0)
         try require(
-            verified.problems.allSatisfy { $0.what == "checkpoint newer than the log" },
+            verified.sound,
             "sound after the repair: \(verified.problems)")
         let store = try StoreRehearsal.open(repaired)
         let contents = try StoreRehearsal.contents(store)
@@ -100,7 +100,11 @@ enum StoreDamage {
             contents.gaps == Set(verified.gaps.flatMap { Array($0) }), "gaps listed: \(verified.gaps)")
         let lost = UInt64(StoreDamage.count) - UInt64(contents.batches.count)
         if !bars {
-            try require(contents.gaps.isEmpty && lost <= 1, "a torn tail is one frame: \(lost)")
+            // Where a checkpoint has seen the batch that the tail held, repair records it as lost.
+            try require(
+                lost <= 1 && contents.gaps == Set(repair.gaps.flatMap { Array($0) })
+                    && contents.gaps.count <= 1,
+                "a torn tail is one frame: \(lost), \(contents.gaps)")
         } else {
             try require(contents.gaps == Set(repair.gaps.flatMap { Array($0) }), "gaps told: \(repair.gaps)")
             try require(contents.gaps.count <= 2, "no more is lost than the frame: \(contents.gaps)")
