@@ -28,8 +28,8 @@ struct TypeEntry {
     var longRows: [UInt32] = []
     /// Sources with shown samples in order of priority, as last computed.
     var ranking: [UInt32] = []
-    /// For each source number its place in `ranking`, or -1.
-    var rankOfSource: [Int32] = []
+    /// Each source's place in `ranking`.
+    var rankOfSource: [UInt32: Int32] = [:]
     /// Set when a shown sample came or went in a way that may change the order.
     var rankingIsStale = true
 }
@@ -68,6 +68,8 @@ struct Symbols: ~Copyable {
     private var typeNames = ByteInterner()
     private var sourceKeys = ByteInterner()
     private(set) var types: [TypeEntry] = []
+    /// Types whose ranking is stale, each at least once: a store may have seen thousands of types.
+    var typesToRank: [UInt32] = []
     private(set) var shapes: [ShapeEntry] = []
     private(set) var sources: [Source?] = []
     /// For each label its shape entries by stream and manual bit: a short list, nearly always of one.
@@ -93,7 +95,11 @@ struct Symbols: ~Copyable {
 
     // MARK: Access
 
-    mutating func withType(_ id: UInt32, _ body: (inout TypeEntry) -> Void) { body(&types[Int(id)]) }
+    mutating func withType(_ id: UInt32, _ body: (inout TypeEntry) -> Void) {
+        let wasStale = types[Int(id)].rankingIsStale
+        body(&types[Int(id)])
+        if !wasStale && types[Int(id)].rankingIsStale { typesToRank.append(id) }
+    }
 
     mutating func withShape(_ id: UInt32, _ body: (inout ShapeEntry) -> Void) { body(&shapes[Int(id)]) }
 
@@ -137,6 +143,7 @@ struct Symbols: ~Copyable {
                 identifier: identifier, kind: kind, statistic: statistic, style: style, canonicalUnit: unit,
                 unitText: unit?.description,
                 isSleep: identifier == "HKCategoryTypeIdentifierSleepAnalysis", digest: hasher.finish()))
+        typesToRank.append(UInt32(id))
         return UInt32(id)
     }
 

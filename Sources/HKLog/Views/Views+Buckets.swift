@@ -200,8 +200,7 @@ extension Views {
     }
 
     func rank(of shape: ShapeEntry) -> Int32 {
-        let ranks = symbols.types[Int(shape.typeID)].rankOfSource
-        return Int(shape.sourceID) < ranks.count ? ranks[Int(shape.sourceID)] : -1
+        symbols.types[Int(shape.typeID)].rankOfSource[shape.sourceID] ?? -1
     }
 
     // MARK: Rankings
@@ -316,16 +315,15 @@ extension Views {
 
     /// Computes stale rankings again, and marks the buckets whose numbers may depend on a change.
     private func refreshRankings() {
-        for type in symbols.types.indices where symbols.types[type].rankingIsStale {
-            let id = UInt32(type)
+        for id in symbols.typesToRank where symbols.types[Int(id)].rankingIsStale {
+            let type = Int(id)
             let ranking = rankedSources(type: id).map(\.sourceID)
             let old = symbols.types[type].ranking
-            let sourceCount = symbols.sources.count
             symbols.withType(id) { entry in
                 entry.ranking = ranking
                 entry.rankingIsStale = false
-                entry.rankOfSource = [Int32](repeating: -1, count: sourceCount)
-                for (rank, source) in ranking.enumerated() { entry.rankOfSource[Int(source)] = Int32(rank) }
+                entry.rankOfSource.removeAll()
+                for (rank, source) in ranking.enumerated() { entry.rankOfSource[source] = Int32(rank) }
             }
             guard spreads(id) else { continue }
             let (kept, stayed) = (Set(ranking), Set(old))
@@ -333,6 +331,7 @@ extension Views {
                 markBucketsOfSeveralSources(id)
             }
         }
+        symbols.typesToRank.removeAll(keepingCapacity: true)
     }
 
     private func markBucketsOfSeveralSources(_ type: UInt32) {

@@ -103,8 +103,7 @@ extension Views {
             symbols.withType(UInt32(type)) { entry in
                 entry.longRows = long
                 entry.ranking = ranking
-                entry.rankOfSource = [Int32](repeating: -1, count: sourceCount)
-                for (rank, source) in ranking.enumerated() { entry.rankOfSource[Int(source)] = Int32(rank) }
+                for (rank, source) in ranking.enumerated() { entry.rankOfSource[source] = Int32(rank) }
                 entry.rankingIsStale = false
             }
         }
