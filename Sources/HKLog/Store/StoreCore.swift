@@ -482,10 +482,20 @@ final class StoreCore {
         }
     }
 
+    private static let rowsWorthALayer = 4096
+
     func close() throws(HKLogError) {
         guard !isClosed else { return }
         try commit()
-        if writer != nil { checkpointIfDue() }
+        // A writer that ends leaves little to replay: a layer for a few thousand rows costs less than they did.
+        if writer != nil, let loaded, damage == nil,
+            loaded.table.count >= StoreCore.rowsWorthALayer
+                || loaded.batches.count >= StoreCore.rowsWorthALayer
+        {
+            try? checkpoint(whole: false, required: false)
+        } else if writer != nil {
+            checkpointIfDue()
+        }
         isClosed = true
         loaded = nil
         try writer?.close()
