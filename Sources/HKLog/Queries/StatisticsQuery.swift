@@ -110,7 +110,7 @@ public struct StatisticsResult: Sendable {
     public var rows: [StatisticsRow]
     /// For each type the number of shown samples whose unit cannot be converted: they are in no number above.
     public var unconvertible: [(type: String, samples: Int)]
-    /// Named with the answer when damage in the store cut it short.
+    /// The zone that the buckets are cut in.
     public var zoneIdentifier: String
 }
 

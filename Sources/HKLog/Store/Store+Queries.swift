@@ -16,11 +16,7 @@ extension Store {
             }
             var stream: UInt32?
             if let name = query.stream {
-                guard let id = views.symbols.streamID(name) else {
-                    throw HKLogError(
-                        .invalidArgument, "no stream is named \(quoted(name)); 'hklog anchors' lists them")
-                }
-                stream = id
+                stream = try views.stream(named: name)
             }
             let earliest = Timestamp.earliest.microseconds
             let latest = Timestamp.latest.microseconds

@@ -59,9 +59,7 @@ final class StoreCore {
                 throw HKLogError(
                     .notFound, "\(files.store) is no store, and it is not empty; name a new or empty folder")
             }
-            let (made, zone) = try StoreCore.newManifest(files, options)
-            _ = zone
-            manifest = made
+            manifest = try StoreCore.newManifest(files, options)
             if isDryRun {
                 isImaginary = true
             } else {
@@ -94,9 +92,9 @@ final class StoreCore {
         }
     }
 
-    static func newManifest(_ files: LogFiles, _ options: StoreOptions) throws(HKLogError) -> (
-        StoreManifest, String
-    ) {
+    static func newManifest(_ files: LogFiles, _ options: StoreOptions) throws(HKLogError)
+        -> StoreManifest
+    {
         let rules: TimeZoneRules
         if let zone = options.timeZone {
             rules = try TimeZoneRules(identifier: zone)
@@ -112,7 +110,7 @@ final class StoreCore {
                 segmentByteCount: options.segmentByteCount.map { Int(clamping: $0) }
                     ?? StoreManifest.segmentByteCountDefault,
                 settings: settings.encoded())
-            return (manifest, rules.identifier)
+            return manifest
         } catch {
             throw .system(error, "get random bits", path: files.store)
         }

@@ -8,6 +8,15 @@ extension Views {
         }.map { UInt32($0) }
     }
 
+    /// The number of a stream that a person named.
+    func stream(named name: String) throws(HKLogError) -> UInt32 {
+        guard let id = symbols.streamID(name) else {
+            throw HKLogError(
+                .invalidArgument, "no stream is named \(quoted(name)); 'hklog anchors' lists them")
+        }
+        return id
+    }
+
     /// The label of the local day of an instant.
     func dayLabel(_ instant: Int64?) -> String? {
         instant.map { CivilDate(dayNumber: calendar.dayNumber(containing: $0)).description }
@@ -265,11 +274,7 @@ private struct RowFilter {
             sources = nil
         }
         if let name = query.stream {
-            guard let id = views.symbols.streamID(name) else {
-                throw HKLogError(
-                    .invalidArgument, "no stream is named \(quoted(name)); 'hklog anchors' lists them")
-            }
-            stream = id
+            stream = try views.stream(named: name)
         } else {
             stream = nil
         }
