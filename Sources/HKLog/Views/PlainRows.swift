@@ -8,8 +8,7 @@ internal import HKLogFormat
 struct PlainRows: ~Copyable {
     /// What a shape's rows have in common, and what they have come to since the last reset.
     struct Shape: BitwiseCopyable {
-        /// The digest of a sample, with what is the shape's already in.
-        var hasher: ContentHasher
+        var hash: SampleHash
         var typeID: UInt32
         /// Samples count in every day that they touch.
         var isSpread: Bool
@@ -36,7 +35,7 @@ struct PlainRows: ~Copyable {
     mutating func follow(_ symbols: borrowing Symbols, spreads: (UInt32) -> Bool) {
         while shapes.count < symbols.shapes.count {
             let entry = symbols.shapes[shapes.count]
-            shapes.append(Shape(hasher: entry.hasher, typeID: entry.typeID, isSpread: spreads(entry.typeID)))
+            shapes.append(Shape(hash: entry.hash, typeID: entry.typeID, isSpread: spreads(entry.typeID)))
         }
     }
 
@@ -120,17 +119,10 @@ struct PlainRows: ~Copyable {
             unsafe shape.pointee.count += 1
             if unsafe start < shape.pointee.first { unsafe shape.pointee.first = start }
             if unsafe start > shape.pointee.last { unsafe shape.pointee.last = start }
-            var hasher = unsafe shape.pointee.hasher
-            hasher.add(uuid.first)
-            hasher.add(uuid.second)
-            hasher.add(UInt64(bitPattern: start))
-            hasher.add(UInt64(bitPattern: duration))
-            unsafe hasher.add(values[row])
             let extra = unsafe Int(extraColumn[row])
-            if extra != 0 {
-                extras[extra - 1 - extraBase].hash(into: &hasher)
-            }
-            sum &+= hasher.finish().sum
+            sum &+= unsafe shape.pointee.hash.of(
+                uuid, start: start, duration: duration, value: values[row],
+                extra: extra == 0 ? nil : extras[extra - 1 - extraBase].hashed)
             unsafe flags[row] |= RowState.chosen | RowState.shown | RowState.linked
             let day = cursor.dayNumber(containing: start)
             if unsafe day != shape.pointee.day {

@@ -84,6 +84,13 @@ struct RowTable: ~Copyable {
         usedSlots += 1
     }
 
+    /// Asks for the slot of a uuid that will be looked up soon.
+    func prefetch(_ uuid: RawUUID) {
+        guard slots.count > 0 else { return }
+        // Sound: the mask keeps the place within the slots.
+        unsafe hklog_prefetch(slots.base + (Int(truncatingIfNeeded: RowTable.hash(uuid, seed)) & slotMask))
+    }
+
     /// Counts slots that a caller filled through the base pointer.
     mutating func countInserted(_ more: Int) { usedSlots += more }
 
