@@ -129,7 +129,8 @@ struct PlainRows: ~Copyable {
                 unsafe shape.pointee.bucket = buckets.touch(BucketKey(type: shape.pointee.typeID, day: day))
                 unsafe shape.pointee.day = day
             }
-            unsafe links[row] = buckets.push(row, bucket: shape.pointee.bucket)
+            let before = unsafe Int(buckets.push(row, bucket: shape.pointee.bucket))
+            if before > 0 { unsafe links[before - 1] = UInt32(row + 1) }
             if unsafe shape.pointee.isSpread && duration > 0 && start &+ duration > cursor.end {
                 spreading.append(row)
             }

@@ -153,23 +153,22 @@ struct KernelShape: BitwiseCopyable {
 }
 
 extension RowTable {
-    /// Appends the shown rows of a bucket that stand in memory, as the kernel takes them.
+    /// Appends the shown rows of a bucket that stand in memory, as the kernel takes them, mostly in order of time.
     borrowing func gather(
-        bucket: Int, buckets: borrowing BucketTable, shapes: borrowing Column<KernelShape>,
+        _ entry: BucketTable.Entry, buckets: borrowing BucketTable, shapes: borrowing Column<KernelShape>,
         extras: borrowing Column<ExtraRecord>, into samples: inout [KernelSample]
     ) {
-        let entry = buckets.entries[bucket]
-        var link = entry.firstRow
-        while link != 0 {
-            let row = Int(link) - 1
-            add(row, shapes, extras, &samples)
-            link = links[row]
-        }
         var reference = entry.firstSpan
         while reference != 0 {
             let span = buckets.span(reference)
             add(Int(span.row), shapes, extras, &samples)
             reference = span.next
+        }
+        var link = entry.firstRow
+        while link != 0 {
+            let row = Int(link) - 1
+            add(row, shapes, extras, &samples)
+            link = links[row]
         }
     }
 

@@ -29,7 +29,7 @@ extension Views {
     private func recompute(_ index: Int) {
         let entry = buckets.entries[index]
         let old = entry.hasRecord ? entry.record : layerRecord(entry.key) ?? BucketRecord()
-        let record = compute(entry.key)
+        let record = compute(entry)
         buckets.setRecord(record, bucket: index)
         digestSum &-= old.digest.sum
         digestSum &+= record.digest.sum
@@ -44,20 +44,20 @@ extension Views {
         return nil
     }
 
-    private func compute(_ key: BucketKey) -> BucketRecord {
-        let type = symbols.types[Int(key.type)]
-        let range = dayRange(key.day)
+    private func compute(_ entry: BucketTable.Entry) -> BucketRecord {
+        let key = entry.key
+        let range = recentDayRange(key.day)
         var record = BucketRecord()
-        switch type.statistic {
+        switch symbols.types[Int(key.type)].statistic {
         case .none: return record
         case .cumulative:
-            gatherQuantities(key)
+            gatherQuantities(entry)
             guard let result = kernel.cumulativeBucket(of: kernelSamples.span, in: range) else {
                 return record
             }
             (record.count, record.value) = (result.count, result.sum)
         case .discrete(let style):
-            gatherQuantities(key)
+            gatherQuantities(entry)
             guard
                 let result = kernel.discreteBucket(
                     of: kernelSamples.span, in: range, mean: DiscreteMean(style))
@@ -68,7 +68,8 @@ extension Views {
         case .category:
             let samples = categorySamples(key)
             let rows = kernel.categoryBucket(
-                of: samples.span, in: range, layers: type.isSleep ? .sleepAnalysis : .one)
+                of: samples.span, in: range,
+                layers: symbols.types[Int(key.type)].isSleep ? .sleepAnalysis : .one)
             record.categoryFirst = UInt64(buckets.categoryRows.count)
             record.categoryCount = UInt32(rows.count)
             for row in rows {
@@ -77,22 +78,21 @@ extension Views {
                     CategoryRecord(value: row.value, count: row.count, seconds: row.seconds))
             }
             record.hasSeveralSources = samples.contains { $0.rank != samples[0].rank } ? 1 : 0
-            record.digest = digest(key, type, record, rows)
+            record.digest = digest(key, record, rows)
             return record
         }
         let first = kernelSamples.first?.rank
         record.hasSeveralSources = kernelSamples.contains { $0.rank != first } ? 1 : 0
-        record.digest = digest(key, type, record, [])
+        record.digest = digest(key, record, [])
         return record
     }
 
-    private func digest(_ key: BucketKey, _ type: TypeEntry, _ record: BucketRecord, _ rows: [CategoryRow])
-        -> RawDigest
-    {
+    private func digest(_ key: BucketKey, _ record: BucketRecord, _ rows: [CategoryRow]) -> RawDigest {
         if record.isEmpty { return RawDigest(low: 0, high: 0) }
+        let type = symbols.types[Int(key.type)].digest
         var hasher = ContentHasher(domain: DigestDomain.bucket)
-        hasher.add(type.digest.low)
-        hasher.add(type.digest.high)
+        hasher.add(type.low)
+        hasher.add(type.high)
         hasher.add(UInt64(bitPattern: Int64(key.day)))
         hasher.add(record.count)
         hasher.add(record.value.bitPattern)
@@ -110,6 +110,12 @@ extension Views {
     func dayRange(_ day: Int32) -> Range<Int64> {
         let start = calendar.dayStart(day)
         return start..<max(start, calendar.dayStart(day &+ 1))
+    }
+
+    /// The range of a day, mostly that of the day asked for before: types share their days.
+    private func recentDayRange(_ day: Int32) -> Range<Int64> {
+        if day != recentDay.number || recentDay.range.isEmpty { recentDay = (day, dayRange(day)) }
+        return recentDay.range
     }
 
     // MARK: Gathering
@@ -156,20 +162,15 @@ extension Views {
     /// Rows of a day as the kernel takes them, into `kernelSamples`.
     ///
     /// Those whose unit does not fit stay out.
-    private func gatherQuantities(_ key: BucketKey) {
+    private func gatherQuantities(_ entry: BucketTable.Entry) {
         kernelSamples.removeAll(keepingCapacity: true)
-        if layers.isEmpty && symbols.types[Int(key.type)].longRows.isEmpty {
-            guard let bucket = buckets.find(key) else { return }
+        if layers.isEmpty && symbols.types[Int(entry.key.type)].longRows.isEmpty {
             table.gather(
-                bucket: bucket, buckets: buckets, shapes: kernelShapes, extras: extras, into: &kernelSamples)
+                entry, buckets: buckets, shapes: kernelShapes, extras: extras, into: &kernelSamples)
         } else {
-            forEachShownRow(key) { _, view in
+            forEachShownRow(entry.key) { _, view in
                 if let sample = kernelSample(view) { kernelSamples.append(sample) }
             }
-        }
-        // Rows are linked newest first; the kernel is quickest with samples in order of time.
-        if let first = kernelSamples.first, let last = kernelSamples.last, first.start > last.start {
-            kernelSamples.reverse()
         }
     }
 

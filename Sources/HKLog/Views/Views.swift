@@ -57,6 +57,7 @@ final class Views {
     var kernel = StatisticsKernel()
     var kernelSamples: [KernelSample] = []
     var days = DayTable()
+    var recentDay: (number: Int32, range: Range<Int64>) = (0, 0..<0)
 
     /// Makes views of nothing, or of what layers hold.
     ///
@@ -601,7 +602,8 @@ final class Views {
         let type = symbols.shapes[Int(view.shape)].typeID
         table.flags[local] |= RowState.linked
         let day = cursor.dayNumber(containing: view.start)
-        table.links[local] = buckets.push(local, bucket: buckets.touch(BucketKey(type: type, day: day)))
+        let before = buckets.push(local, bucket: buckets.touch(BucketKey(type: type, day: day)))
+        if before > 0 { table.links[Int(before) - 1] = UInt32(local + 1) }
         if spreads(type) && view.duration > 0 { linkLaterDays(local, view.start, view.duration, type) }
     }
 
