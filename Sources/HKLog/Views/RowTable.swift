@@ -63,6 +63,16 @@ struct RowTable: ~Copyable {
         if wanted > slots.count { rebuildIndex(slotCount: wanted) }
     }
 
+    /// The memory that rows go to from the first on, and that of the index, which they go to in no order.
+    var extents: (columns: [MemoryExtent], index: MemoryExtent) {
+        (
+            [
+                uuids.extent, starts.extent, durations.extent, values.extent, shapes.extent, extras.extent,
+                batches.extent, flags.extent, links.extent,
+            ], slots.extent
+        )
+    }
+
     private mutating func rebuildIndex(slotCount: Int) {
         var grown = Column<UInt64>()
         grown.setCount(slotCount)

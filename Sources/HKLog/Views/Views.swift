@@ -55,9 +55,8 @@ final class Views {
     private var frameShapes = FrameShapes()
     private var extraMap: [UInt32] = []
     var kernel = StatisticsKernel()
-    var kernelSamples: [KernelSample] = []
     var days = DayTable()
-    var recentDay: (number: Int32, range: Range<Int64>) = (0, 0..<0)
+    var dayComputer = DayComputer()
 
     /// Makes views of nothing, or of what layers hold.
     ///
@@ -106,7 +105,7 @@ final class Views {
     func apply(_ frame: borrowing FrameContent, counts: inout Counts) {
         var row = 0
         var deletion = 0
-        frameShapes.begin(frame.rows.shapes)
+        frameShapes.begin(shapeCount: frame.rows.shapes.count)
         extraMap.removeAll(keepingCapacity: true)
         extraMap.append(contentsOf: repeatElement(0, count: frame.rows.extras.count))
         var lastStream = UInt32.max
@@ -297,11 +296,12 @@ final class Views {
     }
 
     private func internShape(_ label: [UInt8], _ local: Int, stream: UInt32) -> UInt32 {
+        if let known = frameShapes.recall(local, label: label, stream: stream) { return known }
         // An unreadable label is kept out by the codec's checks in `Store`; dead shape as a last resort.
         let shape =
             symbols.internShape(label.span, stream: stream, isManual: false)
             ?? symbols.deadShape(stream: stream)
-        frameShapes.note(local, stream: stream, shape)
+        frameShapes.note(local, label: label, stream: stream, shape)
         return shape
     }
 
