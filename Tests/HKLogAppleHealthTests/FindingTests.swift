@@ -323,7 +323,7 @@ private func failure(_ path: String) -> HKLogError? {
         let folder = TestFolder()
         folder.write([1], ".export.zip.icloud")
         let error = #expect(throws: HKLogError.self) {
-            try AppleHealthImporter.requireInput(folder.path + "export.zip")
+            try FoundExport.find(at: folder.path + "export.zip")
         }
         #expect(error?.code == .notFound && error?.message.contains("iCloud") == true)
     }

@@ -87,6 +87,13 @@ struct ImportTests {
 
     @Test func `what is no export is refused with 65`() throws {
         let work = try Workspace()
-        #expect(try work.run("import", try work.write("hello", to: "x.txt")).status == 65)
+        let outcome = try work.run("import", try work.write("hello", to: "x.txt"))
+        #expect(outcome.status == 65 && outcome.errors.contains("no Apple Health export"))
+        #expect(!work.exists("health.hklog"), "no store is left behind")
+        #expect(try work.run("import", work.path("none.zip")).status == 66)
+        try work.write("x", to: ".cloud.zip.icloud")
+        let cloud = try work.run("import", work.path("cloud.zip"))
+        #expect(cloud.status == 66 && cloud.errors.contains("iCloud"))
+        #expect(!work.exists("health.hklog"))
     }
 }

@@ -45,31 +45,18 @@ public struct AppleHealthImporter: Sendable {
         "HKWorkoutRouteTypeIdentifier", "HKDataTypeIdentifierElectrocardiogram",
     ]
 
-    /// Imports the export at a path.
+    /// Imports an export that `FoundExport.find` has found.
     ///
     /// - Parameters:
-    ///   - path: A zip, the XML file in it, or the unpacked folder.
+    ///   - export: The document and what lies beside it.
     ///   - destination: The stream's cells and its log.
     ///   - rules: The store's time zone: an activity summary starts at its midnight.
     ///   - progress: Called after each few thousand samples; may throw to stop.
     /// - Returns: What was done. A document that is not whole is imported as far as it goes, without deletions, and
     ///   has `complete` false: the command line ends with 65 then.
-    /// - Throws: `notFound` when there is nothing at the path; `invalidData` when it is no export, or when too much
-    ///   of the stream is about to vanish (nothing has been appended then); what the destination throws.
+    /// - Throws: `invalidData` when too much of the stream is about to vanish (nothing has been appended then), or the
+    ///   export changes while it is read; what the destination throws.
     package func run<Destination: ImportDestination>(
-        _ path: String, into destination: inout Destination, rules: TimeZoneRules,
-        progress: (Progress) throws(HKLogError) -> Void
-    ) throws(HKLogError) -> ImportReport {
-        let export = try FoundExport.find(at: path)
-        return try run(export, into: &destination, rules: rules, progress: progress)
-    }
-
-    /// Throws `notFound` where nothing is at a path, with a hint where the file is still in iCloud Drive.
-    package static func requireInput(_ path: String) throws(HKLogError) {
-        if InputFile.kind(of: path) == .missing { throw FoundExport.missing(path) }
-    }
-
-    func run<Destination: ImportDestination>(
         _ export: FoundExport, into destination: inout Destination, rules: TimeZoneRules,
         progress: (Progress) throws(HKLogError) -> Void
     ) throws(HKLogError) -> ImportReport {
@@ -152,7 +139,7 @@ public struct AppleHealthImporter: Sendable {
         }
         var ending = blocks.finish()
         let missing = missing(in: destination, but: seen, export)
-        if keepMissing || !ending.isComplete {
+        if keepMissing || !ending.isComplete || ending.lostElementCount > 0 {
             tally.keptMissing = missing.count
         } else {
             try guardAgainst(missing.count, of: destination.liveCount, export)
@@ -296,6 +283,11 @@ public struct AppleHealthImporter: Sendable {
             report.incompleteMessage =
                 "\(export.name): incomplete: \(what); what is whole was imported, nothing was deleted"
         }
+        if ending.isComplete, ending.lostElementCount > 0, tally.keptMissing > 0, !keepMissing {
+            report.warnings.append(
+                "nothing was deleted: what is no longer listed may stand in the \(ending.lostElementCount) elements "
+                    + "that could not be read")
+        }
         if let warning = zoneWarning(ending.zoneCounts, rules) { report.warnings.append(warning) }
         if let warning = streamWarning(tally.types, destination) { report.warnings.append(warning) }
         return report
@@ -318,9 +310,8 @@ public struct AppleHealthImporter: Sendable {
     ) -> String? {
         var streams: Set<String> = []
         var count = 0
-        for type in types where type.records > 0 {
-            let others = destination.otherStreams(holding: type.type)
-            if others.isEmpty { continue }
+        let listed = types.filter { $0.records > 0 }.map(\.type)
+        for others in destination.otherStreams(holding: listed) where !others.isEmpty {
             count += 1
             streams.formUnion(others)
         }

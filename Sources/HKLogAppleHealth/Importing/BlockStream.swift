@@ -3,6 +3,8 @@ internal import HKLog
 /// What is known once a document has been read to its end.
 struct ReaderEnding: Sendable {
     var isComplete = false
+    /// How many elements are lost of which nothing is known.
+    var lostElementCount = 0
     /// The byte at which the document ended, when it is not complete.
     var endOffset = 0
     /// Why the bytes ended before their time.

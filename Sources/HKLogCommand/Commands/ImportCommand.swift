@@ -49,8 +49,6 @@ enum ImportCommand {
     private static func run(_ session: Session) throws(HKLogError) -> Int32 {
         let arguments = session.arguments
         let path = arguments.operands[0]
-        try AppleHealthImporter.requireInput(path)
-        try System.requireReadable(path)
         var importer = AppleHealthImporter()
         importer.keepMissing = arguments.has(.keepMissing)
         importer.allowDeletions = arguments.has(.allowDeletions)
@@ -59,6 +57,8 @@ enum ImportCommand {
             guard !stream.isEmpty else { throw .usage("--stream: the name is empty") }
             importer.stream = stream
         }
+        // Before a store is made: what is no export must not leave an empty one behind.
+        let export = try FoundExport.find(at: path)
         // Before anything is imported: what cannot be written must not come to light after the work.
         let reportFile = try arguments.value(.report).map { reportPath throws(HKLogError) in
             guard !System.isSameFile(path, reportPath) else {
@@ -72,7 +72,7 @@ enum ImportCommand {
         session.tellCreation(of: store)
         let report: ImportReport
         do throws(HKLogError) {
-            report = try run(importer, path: path, into: store, session)
+            report = try run(importer, export, into: store, session)
         } catch {
             session.messages.endProgress()
             // What was appended before stays, and a rerun goes on from there.
@@ -96,11 +96,11 @@ enum ImportCommand {
     }
 
     private static func run(
-        _ importer: AppleHealthImporter, path: String, into store: Store, _ session: Session
+        _ importer: AppleHealthImporter, _ export: FoundExport, into store: Store, _ session: Session
     ) throws(HKLogError) -> ImportReport {
         var destination = try StoreImportDestination(store: store, stream: importer.stream)
         var report = try importer.run(
-            path, into: &destination, rules: store.timeZoneRules,
+            export, into: &destination, rules: store.timeZoneRules,
             progress: { (progress: AppleHealthImporter.Progress) throws(HKLogError) in
                 session.messages.progress(
                     progress.pass == 1 ? "reading" : "appending", done: UInt64(clamping: progress.bytesRead),
