@@ -36,6 +36,8 @@ struct ExportReader: ~Copyable {
     var routeReferences: [[UInt8]: RouteReference] = [:]
     /// The same by the files that are there; made when the document has been read.
     var routeReferencesByFile: [Int: RouteReference] = [:]
+    /// Workouts that name a file of a route which is not beside the document.
+    var workoutsWithoutRoute: Set<SampleUUID> = []
     /// Finds the files that the document names.
     let fileIndex: SideFileIndex?
     /// The first file beside the document that is damaged, in words: nothing may be concluded from its absence.
@@ -114,7 +116,7 @@ struct ExportReader: ~Copyable {
     /// The next samples; `nil` at the end.
     mutating func nextBlock() throws(HKLogError) -> RowBlock? {
         while stage != .done, block.rows.count + block.skippedUUIDs.count < RowBlock.rowCountLimit,
-            block.bytes.count < RowBlock.byteCountLimit
+            block.bytes.count < RowBlock.byteCountLimit, problems.cases.count < RowBlock.rowCountLimit
         {
             switch stage {
             case .document:
@@ -130,6 +132,7 @@ struct ExportReader: ~Copyable {
         if stage == .done, block.rows.isEmpty, block.skipped == 0 { return nil }
         resolve()
         var finished = block
+        finished.cases = problems.takeCases()
         for index in twins.reversed() { finished.rows.remove(at: index) }
         twins = []
         finished.shapes = shapes.shapes
@@ -179,8 +182,8 @@ struct ExportReader: ~Copyable {
             isComplete: isComplete && fault == nil && damage == nil,
             lostElementCount: lostElementCount + scanner.skippedTagCount, endOffset: endOffset, fault: fault,
             damage: isComplete && fault == nil ? damage : nil,
-            exportDate: exportDate,
-            zoneCounts: zoneCounts, problems: problems.problems)
+            workoutsWithoutRoute: workoutsWithoutRoute, exportDate: exportDate,
+            zoneCounts: zoneCounts, problems: problems.problems, cases: problems.takeCases())
     }
 
     // MARK: - Elements
