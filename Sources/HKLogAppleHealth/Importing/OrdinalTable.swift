@@ -2,7 +2,8 @@
 ///
 /// Two samples may agree in type, start, end and creation; the ordinal among those, in the order of the document,
 /// tells them apart. A child of a correlation and a record at the top level are one sample where value and source
-/// agree as well: whichever comes second takes the ordinal of the first. 16 bytes a slot, at most two thirds full.
+/// agree as well (see `TwinContent`): whichever comes second takes the ordinal of the first. 16 bytes a slot, at most
+/// two thirds full.
 struct OrdinalTable {
     /// Pairs of a key and what is known of it: 32 bits of the content of ordinal 0, 30 of the count, and whether
     /// ordinal 0 was seen at the top level and as a child.
@@ -37,7 +38,7 @@ struct OrdinalTable {
     ///
     /// `isTwin` says that the very sample was listed before.
     mutating func ordinal(
-        key given: UInt64, content: UInt32, isChild: Bool
+        key given: UInt64, content: TwinContent, isChild: Bool
     ) -> (ordinal: UInt32, isTwin: Bool) {
         let key = given == 0 ? 1 : given
         let mark = isChild ? OrdinalTable.childMark : OrdinalTable.topMark
@@ -45,7 +46,7 @@ struct OrdinalTable {
         let slot = slot(of: key)
         if slots[slot] == 0 {
             slots[slot] = key
-            slots[slot + 1] = UInt64(content) | 1 << OrdinalTable.countShift | mark
+            slots[slot + 1] = UInt64(content.word) | 1 << OrdinalTable.countShift | mark
             usedCount += 1
             if usedCount * 3 > slotCount * 2 { grow() }
             return (0, false)
@@ -71,14 +72,14 @@ struct OrdinalTable {
         }
         slots[slot + 1] = known &+ 1 << OrdinalTable.countShift
         if count < OrdinalTable.twinSearchLimit {
-            further[Identity(key: key, ordinal: count)] = UInt64(content) | mark
+            further[Identity(key: key, ordinal: count)] = UInt64(content.word) | mark
         }
         return (count, false)
     }
 
     /// Whether what is known is of that content and was seen only in the other place.
-    private static func isTwin(_ known: UInt64, content: UInt32, mark: UInt64) -> Bool {
-        UInt32(truncatingIfNeeded: known) == content && known & mark == 0 && known & marks != 0
+    private static func isTwin(_ known: UInt64, content: TwinContent, mark: UInt64) -> Bool {
+        content.agrees(with: UInt32(truncatingIfNeeded: known)) && known & mark == 0 && known & marks != 0
     }
 
     @inline(__always)
