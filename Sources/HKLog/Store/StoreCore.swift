@@ -11,6 +11,8 @@ final class StoreCore {
     private(set) var calendar: LocalCalendar
     private(set) var wasCreated = false
     private let isDryRun: Bool
+    /// A dry run has applied batches that stand nowhere but in the views.
+    private var hasRehearsed = false
     /// A dry run where there is no store: views of nothing.
     private let isImaginary: Bool
     private var writer: LogWriter?
@@ -132,6 +134,7 @@ final class StoreCore {
             files, storeID: manifest.storeID, segmentByteCount: segmentByteCount, hint: newestHint())
         warnings.append(contentsOf: writer.warnings)
         self.writer = writer
+        loader.checkpoints.removeTemporaries()
     }
 
     /// Where the newest checkpoint says that the log goes on.
@@ -165,6 +168,13 @@ final class StoreCore {
             return views
         }
         let outcome = try loader.load()
+        // What a dry run has decided stands in memory alone: a block that proves bad later could not be replayed
+        // away. So every block is looked at first.
+        if isDryRun, outcome.views.layers.contains(where: { !$0.checkAll().isEmpty }) {
+            noteDamagedCheckpoint()
+            try replaceViews()
+            if let loaded { return loaded }
+        }
         return try take(outcome)
     }
 
@@ -190,10 +200,20 @@ final class StoreCore {
     ///
     /// A group that waits is written first: the views that are thrown away are all that knows of it.
     func rebuildViews() throws(HKLogError) {
+        if isDryRun, hasRehearsed {
+            throw HKLogError(
+                .damaged,
+                "\(files.store)/\(CheckpointFolder.name): a checkpoint proved damaged in the middle of a dry run; "
+                    + "run 'hklog replay', then the dry run again")
+        }
         try commit()
+        noteDamagedCheckpoint()
+        try replaceViews()
+    }
+
+    private func noteDamagedCheckpoint() {
         warnings.append("a checkpoint is damaged and was set aside; the views were rebuilt from the log")
         checkpointsAreUnfit = true
-        try replaceViews()
     }
 
     /// Makes the views anew from the log alone.
@@ -255,6 +275,7 @@ final class StoreCore {
         try write(&content, views: views, syncing: syncing)
         var counts = Views.Counts()
         views.apply(content, counts: &counts)
+        hasRehearsed = hasRehearsed || isDryRun
         if let writer, group.isEmpty { views.logPosition = writer.position }
         if isWatched() { note(content, views) }
         if views.isDamaged { try rebuildViews() }
