@@ -8,7 +8,6 @@ struct DecodedFrames: Sendable {
         var byteOffset: Int
         /// False for a gap, and for bytes that are no content although their checksum is right.
         var isDecoded = false
-        var content = FrameContent()
     }
 
     enum Ending: Sendable {
@@ -18,9 +17,9 @@ struct DecodedFrames: Sendable {
         case failed(HKLogError)
     }
 
-    /// The first `count` are the frames; those behind keep their memory for later ones.
     var items: [Item] = []
-    var count = 0
+    /// What is in each of the items; contents behind the last one's keep their memory for later ones.
+    var contents: [FrameContent] = []
     var rowCount = 0
     /// The first anchor of the segment that they stand in.
     var segment: UInt64 = 0
@@ -72,7 +71,7 @@ private final class FrameMaker {
     init(_ reader: LogReader) { self.reader = reader }
 
     func fill(_ frames: inout DecodedFrames) {
-        frames.count = 0
+        frames.items.removeAll(keepingCapacity: true)
         frames.rowCount = 0
         frames.position = nil
         frames.ending = nil
@@ -96,24 +95,20 @@ private final class FrameMaker {
             }
         }
         frames.segment = run.segment
-        while nextEntry < run.entries.count, frames.count < FrameMaker.frameLimit,
+        while nextEntry < run.entries.count, frames.items.count < FrameMaker.frameLimit,
             frames.rowCount < FrameMaker.rowLimit
         {
             let entry = run.entries[nextEntry]
             nextEntry += 1
-            if frames.count == frames.items.count {
-                frames.items.append(DecodedFrames.Item(record: entry.record, byteOffset: entry.byteOffset))
-            }
-            let place = frames.count
-            frames.count += 1
-            frames.items[place].record = entry.record
-            frames.items[place].byteOffset = entry.byteOffset
-            frames.items[place].isDecoded = false
+            var item = DecodedFrames.Item(record: entry.record, byteOffset: entry.byteOffset)
+            let place = frames.items.count
+            if place == frames.contents.count { frames.contents.append(FrameContent()) }
             if case .frame(let header) = entry.record {
                 frames.rowCount += Int(header.addedCount)
-                frames.items[place].isDecoded = decoder.decodes(
-                    header, run.storedBytes(of: entry), into: &frames.items[place].content)
+                item.isDecoded = decoder.decodes(
+                    header, run.storedBytes(of: entry), into: &frames.contents[place])
             }
+            frames.items.append(item)
         }
         if nextEntry == run.entries.count { frames.position = reader.position }
     }

@@ -160,8 +160,9 @@ struct ViewLoader {
                 return
             case .failed(let error): throw error
             }
-            for index in 0..<frames.count {
-                switch frames.items[index].record {
+            for index in frames.items.indices {
+                let item = frames.items[index]
+                switch item.record {
                 case .gap(let gap):
                     if gap.endAnchor > gap.firstAnchor {
                         outcome.gaps.append(gap.firstAnchor + 1...gap.endAnchor)
@@ -170,19 +171,19 @@ struct ViewLoader {
                         outcome.views.applyGap(to: gap.endAnchor, lastNonce: gap.lastNonce)
                     }
                 case .frame(let header):
-                    guard frames.items[index].isDecoded else {
+                    guard item.isDecoded else {
                         outcome.damage = .undecodable(
-                            header, segment: frames.segment, byteOffset: frames.items[index].byteOffset)
+                            header, segment: frames.segment, byteOffset: item.byteOffset)
                         return
                     }
                     let isPlain =
                         outcome.views.anchor == header.firstAnchor && outcome.views.anchor >= countingFrom
                         && header.endAnchor <= end ?? .max
                     if isPlain {
-                        outcome.views.apply(frames.items[index].content, counts: &outcome.counts)
+                        outcome.views.apply(frames.contents[index], counts: &outcome.counts)
                         break
                     }
-                    var content = frames.items[index].content
+                    var content = frames.contents[index]
                     let already =
                         outcome.views.anchor > header.firstAnchor
                         ? Int(outcome.views.anchor - header.firstAnchor) : 0

@@ -278,6 +278,21 @@ final class LayerFile {
         return unsafe bytes.loadUnaligned(fromByteOffset: offset, as: T.self)
     }
 
+    /// Some elements of a section as bytes, checked; empty when out of range or damaged.
+    func slice<T: BitwiseCopyable>(_ section: Section, elements range: Range<Int>, of type: T.Type)
+        -> UnsafeRawBufferPointer
+    {
+        guard range.lowerBound >= 0, range.upperBound <= section.count else {
+            isDamaged = true
+            return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        let stride = MemoryLayout<T>.stride
+        // Sound: the section lies within the file (init), so its bytes are a section of bytes.
+        return unsafe slice(
+            Section(byteOffset: section.byteOffset, count: section.count * stride),
+            range.lowerBound * stride..<range.upperBound * stride)
+    }
+
     /// Some bytes of a section of bytes, checked; empty when out of range or damaged.
     func slice(_ section: Section, _ range: Range<Int>) -> UnsafeRawBufferPointer {
         guard range.lowerBound >= 0, range.upperBound <= section.count else {

@@ -80,8 +80,15 @@ struct RowTable: ~Copyable {
         let old = slots.count
         slots = grown
         guard old > 0 else { return }
+        // Every page will be hit at once, in no order: one pass of the kernel is cheaper than as many faults.
+        let extent = slots.extent
+        hklog_memory_populate(extent.address, extent.byteCount)
         usedSlots = 0
-        for row in 0..<count where flags[row] & RowState.gone == 0 { insert(row) }
+        let ahead = 16
+        for row in 0..<count {
+            if row + ahead < count { prefetch(uuids[row + ahead]) }
+            if flags[row] & RowState.gone == 0 { insert(row) }
+        }
     }
 
     /// Puts a row into the index, whatever else stands there.

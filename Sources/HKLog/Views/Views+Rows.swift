@@ -291,6 +291,31 @@ extension LayerFile {
         return low
     }
 
+    /// Calls for each bucket from a key through another one, in order.
+    @inline(__always)
+    func forEachBucket(
+        from first: BucketKey, through last: BucketKey, _ body: (BucketKey, BucketRecord) -> Void
+    ) {
+        let range = firstBucket(from: first)..<max(firstBucket(from: first), endBucket(through: last))
+        let keys = unsafe slice(bucketKeys, elements: range, of: UInt64.self)
+        let records = unsafe slice(buckets, elements: range, of: BucketRecord.self)
+        guard keys.count == range.count * 8,
+            records.count == range.count * MemoryLayout<BucketRecord>.stride
+        else { return }
+        for index in 0..<range.count {
+            // Sound: both slices have been checked for `range.count` elements.
+            let key = unsafe keys.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
+            let record = unsafe records.loadUnaligned(
+                fromByteOffset: index * MemoryLayout<BucketRecord>.stride, as: BucketRecord.self)
+            body(BucketKey(raw: key), record)
+        }
+    }
+
+    /// The end of the buckets that are not behind a key.
+    private func endBucket(through key: BucketKey) -> Int {
+        key.raw == .max ? bucketKeys.count : firstBucket(from: BucketKey(raw: key.raw + 1))
+    }
+
     /// The rows of this layer that touch a bucket.
     func forEachRow(ofBucket index: Int, _ body: (UInt32) -> Void) {
         let end: UInt64 = load(bucketRowEnds, index)

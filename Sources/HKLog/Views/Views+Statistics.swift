@@ -72,14 +72,8 @@ extension Views {
         let lowest = BucketKey(type: type, day: first)
         let highest = BucketKey(type: type, day: last)
         if layers.count == 1 && buckets.entries.count == 0 {
-            let layer = layers[0]
-            var index = layer.firstBucket(from: lowest)
-            while index < layer.bucketKeys.count {
-                let key = BucketKey(raw: layer.load(layer.bucketKeys, index))
-                if key > highest { return }
-                let record: BucketRecord = layer.load(layer.buckets, index)
+            layers[0].forEachBucket(from: lowest, through: highest) { key, record in
                 if !record.isEmpty { body(key, record) }
-                index += 1
             }
         } else if layers.isEmpty {
             let order = buckets.inOrder()

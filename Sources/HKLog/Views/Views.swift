@@ -31,6 +31,8 @@ final class Views {
     private var recentExtras = RecentExtras()
     var syncMembers: [RawDigest: [SyncMember]] = [:]
     var streams: [StreamState] = []
+    /// The stream of the last batch applied: most likely that of the next one.
+    private var lastStream: UInt32 = 0
     var buckets: BucketTable
     private var cursor: DayCursor
 
@@ -108,18 +110,21 @@ final class Views {
         frameShapes.begin(shapeCount: frame.rows.shapes.count)
         extraMap.removeAll(keepingCapacity: true)
         extraMap.append(contentsOf: repeatElement(0, count: frame.rows.extras.count))
-        var lastStream = UInt32.max
-        for index in frame.batches.indices {
-            let entry = frame.batches[index]
-            let stream = streamNumber(entry.stream, previous: lastStream)
-            lastStream = stream
+        let batches = frame.batches.span
+        for index in batches.indices {
+            let facts = BatchFacts(batches, index)
+            let stream = streamNumber(batches[index].stream.span)
+            keep(facts, stream: stream)
+            streams[Int(stream)].note(
+                facts, anchor: batches[index].anchor, logAnchor: anchor + 1,
+                number: UInt32(batchBase + self.batches.count - 1))
             applyBatch(
-                frame, entry, stream: stream, rows: row..<row + entry.addedCount,
-                deletions: deletion..<deletion + entry.deletedCount, counts: &counts)
-            row += entry.addedCount
-            deletion += entry.deletedCount
+                frame, facts, stream: stream, rows: row..<row + facts.addedCount,
+                deletions: deletion..<deletion + facts.deletedCount, counts: &counts)
+            row += facts.addedCount
+            deletion += facts.deletedCount
             anchor += 1
-            nonce = entry.nonce
+            nonce = facts.nonce
         }
     }
 
@@ -130,30 +135,31 @@ final class Views {
         for index in streams.indices { streams[index].hasGap = true }
     }
 
-    private func streamNumber(_ name: [UInt8], previous: UInt32) -> UInt32 {
-        if previous != .max, symbols.streams.bytes(Int(previous)).elementsEqual(name) { return previous }
-        let id = symbols.internStream(name.span)
-        while streams.count <= Int(id) { streams.append(StreamState()) }
-        return id
+    private func streamNumber(_ name: Span<UInt8>) -> UInt32 {
+        if Int(lastStream) < symbols.streams.count, symbols.streams.isEqual(Int(lastStream), name) {
+            return lastStream
+        }
+        lastStream = symbols.internStream(name)
+        while streams.count <= Int(lastStream) { streams.append(StreamState()) }
+        return lastStream
     }
 
     private func applyBatch(
-        _ frame: borrowing FrameContent, _ entry: BatchEntry, stream: UInt32, rows: Range<Int>,
+        _ frame: borrowing FrameContent, _ facts: BatchFacts, stream: UInt32, rows: Range<Int>,
         deletions: Range<Int>, counts: inout Counts
     ) {
-        let batch = UInt32(batchBase + batches.count)
-        noteInStream(entry, stream: stream, batch: batch)
+        let batch = UInt32(batchBase + batches.count - 1)
         counts.batches += 1
         counts.added += UInt64(rows.count)
         counts.deleted += UInt64(deletions.count)
 
         let firstRow = table.count
         for index in deletions { table.prefetch(frame.deletions[index].uuid) }
-        applyAdds(frame.rows, rows, stream: stream, batch: batch, entry: entry)
+        applyAdds(frame.rows, rows, stream: stream, batch: batch, facts)
         for index in deletions {
             let hitsOwnAdd = applyDelete(
-                frame.deletions[index].uuid, stream: stream, batch: batch, epoch: entry.epoch,
-                sequence: entry.sequence, firstOwnRow: UInt32(rowBase + firstRow))
+                frame.deletions[index].uuid, stream: stream, batch: batch, epoch: facts.epoch,
+                sequence: facts.sequence, firstOwnRow: UInt32(rowBase + firstRow))
             if hitsOwnAdd { counts.suppressed += 1 }
         }
         for row in lostRows {
@@ -162,57 +168,25 @@ final class Views {
         }
         lostRows.removeAll(keepingCapacity: true)
         // An `end` that is applied again later has nothing to complete: the epoch that runs by then is another one.
-        if entry.flags & BatchFlags.endsSnapshot != 0, entry.epoch == streams[Int(stream)].epoch {
+        if facts.flags & BatchFlags.endsSnapshot != 0, facts.epoch == streams[Int(stream)].epoch {
             completeEpoch(stream: stream)
         }
     }
 
-    /// Takes a batch's own fields into its stream and into the tables of known batches.
-    private func noteInStream(_ entry: BatchEntry, stream: UInt32, batch: UInt32) {
-        let isOpener = entry.flags & BatchFlags.opensSnapshot != 0
-        let isNumbered = entry.flags & BatchFlags.isNumbered != 0
-        var state = streams[Int(stream)]
-        if !state.hasBatches {
-            state.epoch = entry.epoch
-            state.isNumbered = isNumbered
-            state.hasGap = state.hasGap && !isOpener
-            if !isOpener && !state.hasGap { state.completeEpoch = entry.epoch }
-        } else if entry.epoch > state.epoch {
-            state.epoch = entry.epoch
-            state.lastSequence = 0
-            state.isNumbered = isNumbered
-            state.snapshotIsOpen = false
-            // Without its opener (lost in a gap) an epoch is not whole.
-            state.hasGap = !isOpener
-        }
-        if isOpener {
-            state.snapshotIsOpen = true
-            state.snapshotListed = 0
-            state.liveAtOpening = UInt64(state.liveCells)
-        }
-        if state.snapshotIsOpen { state.snapshotListed += UInt64(entry.addedCount) }
-        if entry.epoch == state.epoch { state.lastSequence = max(state.lastSequence, entry.sequence) }
-        if entry.flags & BatchFlags.hasAnchor != 0,
-            (entry.epoch, entry.sequence) >= (state.anchorEpoch, state.anchorSequence)
-        {
-            state.anchor = entry.anchor
-            (state.anchorEpoch, state.anchorSequence) = (entry.epoch, entry.sequence)
-        }
-        state.batches += 1
-        state.logAnchor = anchor + 1
+    /// Keeps a batch's record, in the tables of known batches too.
+    private func keep(_ facts: BatchFacts, stream: UInt32) {
+        let index = batches.count
         batches.append(
             BatchRecord(
-                digest: entry.digest, epoch: entry.epoch, sequence: entry.sequence, stream: stream,
-                firstRow: UInt32(rowBase + table.count), previousOfStream: state.lastBatch,
-                flags: UInt32(entry.flags)))
-        state.lastBatch = batch + 1
-        streams[Int(stream)] = state
-        let index = batches.count - 1
-        if isNumbered || entry.flags & BatchFlags.hasAnchor != 0 {
-            known.insert(hash: Views.knownHash(stream, entry.digest), index: index)
+                digest: facts.digest, epoch: facts.epoch, sequence: facts.sequence, stream: stream,
+                firstRow: UInt32(rowBase + table.count), previousOfStream: streams[Int(stream)].lastBatch,
+                flags: UInt32(facts.flags)))
+        let isNumbered = facts.flags & BatchFlags.isNumbered != 0
+        if isNumbered || facts.flags & BatchFlags.hasAnchor != 0 {
+            known.insert(hash: Views.knownHash(stream, facts.digest), index: index)
         }
         if isNumbered {
-            numbered.insert(hash: Views.numberHash(stream, entry.epoch, entry.sequence), index: index)
+            numbered.insert(hash: Views.numberHash(stream, facts.epoch, facts.sequence), index: index)
         }
     }
 
@@ -231,13 +205,13 @@ final class Views {
     ///
     /// Those that lost to what their cell already was go to `lostRows`.
     private func applyAdds(
-        _ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32, entry: BatchEntry
+        _ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32, _ facts: BatchFacts
     ) {
         guard !range.isEmpty else { return }
         let first = table.count
         table.reserveMore(range.count)
         appendColumns(rows, range, stream: stream, batch: batch)
-        let inForce = entry.epoch >= streams[Int(stream)].completeEpoch
+        let inForce = facts.epoch >= streams[Int(stream)].completeEpoch
         slowRows.removeAll(keepingCapacity: true)
         var live = 0
         if inForce {
@@ -251,11 +225,11 @@ final class Views {
         }
         for row in slowRows {
             let wins = placeKnown(
-                row, stream: stream, batch: batch, epoch: entry.epoch, sequence: entry.sequence,
+                row, stream: stream, batch: batch, epoch: facts.epoch, sequence: facts.sequence,
                 isSwept: !inForce)
             if !wins { lostRows.append(row) } else if inForce { live += 1 }
         }
-        streams[Int(stream)].count(epoch: entry.epoch, live: live, dead: 0)
+        streams[Int(stream)].count(epoch: facts.epoch, live: live, dead: 0)
     }
 
     /// Copies rows into the columns, with shapes and extras renumbered.
