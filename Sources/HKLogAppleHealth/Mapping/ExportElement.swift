@@ -19,6 +19,14 @@ struct ExportElement {
     /// What an element takes from that besides its texts, so that many small ones stay within bounds.
     static let overheadByteCount = 512
 
+    /// What it takes of that, with what is in it; no deeper than `depthLimit`.
+    var cost: Int {
+        attributes.reduce(text.count + ExportElement.overheadByteCount) {
+            $0 + $1.name.count + $1.value.count
+        }
+            + children.reduce(0) { $0 + $1.cost }
+    }
+
     /// The first value of an attribute.
     func attribute(_ wanted: StaticString) -> [UInt8]? {
         for attribute in attributes where isText(attribute.name, wanted) { return attribute.value }

@@ -57,6 +57,7 @@ extension ExportReader {
 
     /// Reads what stands inside of a record; `false` when the document ends before it does.
     mutating func readRecordChildren(isChild: Bool, payload: inout JSONMembers) throws(HKLogError) -> Bool {
+        var budget = ExportElement.byteCountLimit
         while true {
             switch try nextChild(of: "Record") {
             case .cut: return false
@@ -71,10 +72,11 @@ extension ExportReader {
                     }
                     continue
                 }
-                guard let element = try readElement(budget: ExportElement.byteCountLimit) else {
-                    return false
-                }
-                if element.isBroken { continue }
+                let isBeyond = budget <= 0
+                if isBeyond { problems.note("element too large, its rest skipped", at: scanner.tagOffset) }
+                guard let element = try readElement(budget: budget) else { return false }
+                if element.isBroken || isBeyond { continue }
+                budget -= element.cost
                 if element.isNamed("HeartRateVariabilityMetadataList") {
                     noteUnknownParts(of: element)
                     for beat in element.children {
@@ -306,8 +308,14 @@ extension ExportReader {
                     case .sample(let uuid): members.append(uuid)
                     }
                 case .start:
+                    let isBeyond = budget <= 0
+                    if isBeyond {
+                        problems.note("element too large, its rest skipped", at: scanner.tagOffset)
+                    }
                     guard let child = try readElement(budget: budget) else { return false }
-                    if !child.isBroken { element.children.append(child) }
+                    if child.isBroken || isBeyond { continue }
+                    budget -= child.cost
+                    element.children.append(child)
                 }
             }
         }

@@ -713,6 +713,10 @@ struct ExportReader: ~Copyable {
             problems.note("metadata entry without a key dropped", at: scanner.tagOffset)
             return
         }
+        guard entries.cost < ExportElement.byteCountLimit else {
+            problems.note("element too large, its rest skipped", at: scanner.tagOffset)
+            return
+        }
         // The value was too long: an entry without one would say something else.
         if !value.isPresent, !scanner.excisions.isEmpty { return }
         if key.equals("HKTimeZone") || key.equals("HKMetadataKeyTimeZone") {

@@ -10,6 +10,9 @@ struct MetadataEntries {
 
     var isEmpty: Bool { ranges.isEmpty }
 
+    /// How much memory the entries and what is made of them take, roughly.
+    var cost: Int { bytes.count + ranges.count * ExportElement.overheadByteCount / 2 }
+
     mutating func removeAll() {
         if ranges.isEmpty { return }
         bytes.removeAll(keepingCapacity: true)

@@ -38,6 +38,8 @@ struct ExportScanner: ~Copyable {
     static let tagByteCountLimit = 32 << 20
     /// The most bytes that the value of an attribute may have; a longer one is dropped and reported.
     static let attributeByteCountLimit = 16 << 20
+    /// The most attributes, faults among them counted, that a tag may have; one that has more is too long.
+    static let attributeCountLimit = 1 << 18
     /// The most bytes that an end tag may have; beyond it is text.
     private static let endTagByteCountLimit = 4096
     /// The most bytes of text between tags that are kept.
@@ -77,6 +79,8 @@ struct ExportScanner: ~Copyable {
     /// `exciseLongValues`.
     var longValues: [Range<Int>] = []
     var openValue: Int?
+    /// Where a tag was given up for the number of its attributes.
+    private var crowdedEnd: Int?
     private var dates = ExportDate()
     private let patterns = AttributePattern.usualOrder
 
@@ -293,6 +297,7 @@ struct ExportScanner: ~Copyable {
     private mutating func startTag() throws(HKLogError) -> Event? {
         while true {
             var isRecord = true
+            crowdedEnd = nil
             // Sound: where fewer than eight bytes are left, the slack behind them is read, and what was made of it
             // ends beyond `limit` and is read again.
             let head = unsafe UnsafeRawPointer(window + position).loadUnaligned(as: UInt64.self)
@@ -304,7 +309,8 @@ struct ExportScanner: ~Copyable {
                 isRecord = name.equals("Record")
             }
             tagOffset = windowOffset + position
-            let known = min(end ?? limit, position + ExportScanner.tagByteCountLimit)
+            // No more than this is looked at, however far the window goes.
+            let known = min(end ?? crowdedEnd ?? limit, position + ExportScanner.tagByteCountLimit)
             if giveUpOpenQuote(upTo: known, isRecord: isRecord) { return isRecord ? .record : .start }
             if (end ?? limit) - position > attributeByteCountLimit, exciseLongValues() { continue }
             if let end, end - position <= ExportScanner.tagByteCountLimit {
@@ -316,8 +322,8 @@ struct ExportScanner: ~Copyable {
                 position = end
                 return isRecord ? .record : .start
             }
-            if (end ?? limit) - position > ExportScanner.tagByteCountLimit {
-                problems.note("tag longer than 32 MiB skipped", at: tagOffset)
+            if crowdedEnd != nil || (end ?? limit) - position > ExportScanner.tagByteCountLimit {
+                problems.note("tag longer than the limit skipped", at: tagOffset)
                 skippedTagCount += 1
                 settleExcisions()
                 position += 1
@@ -368,6 +374,10 @@ struct ExportScanner: ~Copyable {
         while true {
             while index < limit, unsafe isWhiteSpace(window[index]) { index += 1 }
             if index >= limit { return nil }
+            if attributes.count + faults.count > ExportScanner.attributeCountLimit {
+                crowdedEnd = index
+                return nil
+            }
             switch unsafe window[index] {
             case UInt8(ascii: ">"):
                 isSelfClosing = false

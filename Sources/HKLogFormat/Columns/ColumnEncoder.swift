@@ -11,6 +11,8 @@ struct ColumnEncoder: Sendable {
         var width = 0
         var isPlanes = false
         var hasHighs = false
+        /// How many values have more above the width than unary is good for.
+        var exceptionCount = 0
     }
 
     /// How values become the unsigned numbers that are packed.
@@ -51,10 +53,11 @@ struct ColumnEncoder: Sendable {
         let work: UnsafeMutablePointer<UInt64>
         /// One bit for each value.
         let bitmap: UnsafeMutablePointer<UInt64>
-        /// The packed low bits, or the planes: at most eight bytes for each value, and eight to spare.
-        let lows: UnsafeMutableRawPointer
-        /// At most four bytes for each value, and eight to spare.
+        /// The unary part: at most four bytes for each value, and eight to spare.
         let highs: UnsafeMutableRawPointer
+        /// The column as it is written, but for exceptions: the bytes in front, the bitmap, the low bits or the planes
+        /// (at most eight bytes for each value, and eight to spare), the unary part.
+        let column: UnsafeMutableRawPointer
     }
 
     /// Below this many values the plainest form is taken without search.
@@ -92,15 +95,15 @@ struct ColumnEncoder: Sendable {
         }
         let count = values.count
         let bitmapStart = count
-        let lowsStart = bitmapStart + count / 64 + 1
-        let highsStart = lowsStart + count + 2
-        let room = highsStart + count / 2 + 2
+        let highsStart = bitmapStart + count / 64 + 1
+        let columnStart = highsStart + count / 2 + 2
+        let room = 2 * columnStart + 8
         if work.count < room { work = [UInt64](repeating: 0, count: room) }
         unsafe work.withUnsafeMutableBufferPointer { work in
             guard let base = work.baseAddress else { return }
             let parts = unsafe Parts(
-                work: base, bitmap: base + bitmapStart, lows: UnsafeMutableRawPointer(base + lowsStart),
-                highs: UnsafeMutableRawPointer(base + highsStart))
+                work: base, bitmap: base + bitmapStart, highs: UnsafeMutableRawPointer(base + highsStart),
+                column: UnsafeMutableRawPointer(base + columnStart))
             let plan = unsafe ColumnEncoder.makePlan(values, choice.form, parts)
             ColumnEncoder.write(plan, values.count, parts, into: &output)
         }
@@ -200,7 +203,7 @@ struct ColumnEncoder: Sendable {
 
     /// About how many bits a column takes in a form, judged by a sample.
     private func estimate(_ values: UnsafeBufferPointer<Int64>, _ form: Form) -> Int {
-        unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: LengthCounts.capacity) { counts in
+        unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: LengthCounts.capacity) { counts in
             unsafe counts.initialize(repeating: 0)
             let step = max(1, values.count / ColumnEncoder.sampleCount)
             // A division is not worth it here: the stride's own bits are taken off.
@@ -265,18 +268,18 @@ struct ColumnEncoder: Sendable {
         while index < values.count {
             let end = min(index &+ 64, values.count)
             let word = index &>> 6
+            let unused = UInt64(truncatingIfNeeded: index &+ 64 &- end)
             var bits: UInt64 = 0
-            var bit: UInt64 = 0
             while index < end {
                 // Sound: at most one is stored for each value, and there is room for all.
                 let value = unsafe values[index]
                 unsafe work[stored] = UInt64(bitPattern: value &- base)
                 stored &+= value == 0 ? 0 : 1
-                bits |= (value == 0 ? 0 : 1) &<< bit
-                bit &+= 1
+                // The bits come in from above: a shift by one is cheaper than one by a number.
+                bits = bits &>> 1 | (value == 0 ? 0 : 1 &<< 63)
                 index &+= 1
             }
-            unsafe bitmap[word] = bits.littleEndian
+            unsafe bitmap[word] = (bits &>> unused).littleEndian
         }
         return stored
     }
@@ -293,7 +296,7 @@ struct ColumnEncoder: Sendable {
         }
         // Two tables, because neighbours often have the same length: one count need not wait for the other.
         let capacity = LengthCounts.capacity
-        unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: 2 * capacity) { tables in
+        unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 2 * capacity) { tables in
             unsafe tables.initialize(repeating: 0)
             guard let counts = tables.baseAddress else { return }
             let others = unsafe counts + capacity
@@ -305,68 +308,63 @@ struct ColumnEncoder: Sendable {
                 index &+= 2
             }
             if index < count { unsafe counts[64 &- work[index].leadingZeroBitCount] &+= 1 }
-            for length in 0...64 { unsafe counts[length] &+= others[length] }
+            for length in 0..<capacity { unsafe counts[length] &+= others[length] }
             let best = unsafe LengthCounts.best(
                 UnsafeMutableBufferPointer(start: counts, count: capacity), count: count)
             plan.width = best.width
             plan.hasHighs = best.hasHighs
             plan.isPlanes = best.width > ColumnFormat.widthLimit
+            if best.hasHighs {
+                for length in best.width &+ ColumnFormat.unaryLengthLimit..<capacity {
+                    unsafe plan.exceptionCount &+= Int(counts[length])
+                }
+            }
         }
     }
 
     private static func write(_ plan: Plan, _ valueCount: Int, _ parts: Parts, into output: inout [UInt8]) {
         let form = plan.form
         let count = plan.storedCount
-        var lowByteCount = 0
-        var highs = Highs()
-        if plan.isPlanes {
-            ColumnEncoder.writePlanes(parts, count)
-            lowByteCount = 8 * count
-        } else {
-            if plan.hasHighs {
-                highs = ColumnEncoder.writeLowsAndHighs(parts, count, width: UInt64(plan.width))
-            } else {
-                ColumnEncoder.writeLows(parts, count, width: UInt64(plan.width))
-            }
-            lowByteCount = (count * plan.width + 7) / 8
-        }
         var options: UInt8 = 0
         if form.stride > 1 { options |= ColumnFormat.optionStride }
         if form.isSparse { options |= ColumnFormat.optionSparse }
-        if highs.exceptionCount > 0 { options |= ColumnFormat.optionExceptions }
+        if plan.exceptionCount > 0 { options |= ColumnFormat.optionExceptions }
         if form.isZigZag { options |= ColumnFormat.optionZigZag }
         var control = plan.isPlanes ? ColumnFormat.planes : UInt8(truncatingIfNeeded: plan.width)
         if plan.hasHighs { control |= ColumnFormat.hasHighs }
         if options != 0 { control |= ColumnFormat.hasOptions }
-        output.append(control)
-        if options != 0 { output.append(options) }
-        output.appendSigned(form.base)
-        if form.stride > 1 { output.appendVarint(form.stride) }
-        if form.isSparse {
-            unsafe output.append(
-                contentsOf: UnsafeRawBufferPointer(start: parts.bitmap, count: (valueCount + 7) / 8))
+        var column = unsafe ByteOutput(parts.column)
+        column.add(control)
+        if options != 0 { column.add(options) }
+        column.addVarint(ZigZag.encode(form.base))
+        if form.stride > 1 { column.addVarint(form.stride) }
+        if form.isSparse { unsafe column.add(parts.bitmap, count: (valueCount + 7) / 8) }
+        if plan.isPlanes {
+            unsafe writePlanes(parts.work, count, column.end)
+            column.skip(8 * count)
+        } else {
+            let byteCount = (count * plan.width + 7) / 8
+            if plan.hasHighs {
+                let highBitCount = unsafe writeLowsAndHighs(parts, plan, column.end)
+                column.skip(byteCount)
+                let highByteCount = (highBitCount + 7) / 8
+                column.addVarint(UInt64(highByteCount))
+                unsafe column.add(parts.highs, count: highByteCount)
+            } else {
+                unsafe writeLows(parts.work, count, width: UInt64(plan.width), column.end)
+                column.skip(byteCount)
+            }
         }
-        unsafe output.append(contentsOf: UnsafeRawBufferPointer(start: parts.lows, count: lowByteCount))
-        guard plan.hasHighs else { return }
-        let highByteCount = (highs.bitCount + 7) / 8
-        output.appendVarint(highByteCount)
-        unsafe output.append(contentsOf: UnsafeRawBufferPointer(start: parts.highs, count: highByteCount))
-        if highs.exceptionCount > 0 {
-            writeExceptions(parts, count, highs, width: UInt64(plan.width), into: &output)
-        }
+        unsafe output.append(
+            contentsOf: UnsafeRawBufferPointer(start: parts.column, count: column.end - parts.column))
+        if plan.exceptionCount > 0 { unsafe writeExceptions(parts.work, plan, into: &output) }
     }
 
-    /// What stands above the low bits of a column.
-    private struct Highs {
-        /// The bits of the unary part.
-        var bitCount = 0
-        var exceptionCount = 0
-    }
-
-    private static func writePlanes(_ parts: Parts, _ count: Int) {
-        let work = unsafe parts.work
+    private static func writePlanes(
+        _ work: UnsafeMutablePointer<UInt64>, _ count: Int, _ target: UnsafeMutableRawPointer
+    ) {
         for plane in 0..<8 {
-            let start = unsafe parts.lows + plane &* count
+            let start = unsafe target + plane &* count
             let shift = UInt64(8 &* plane)
             for index in 0..<count {
                 let byte = unsafe UInt8(truncatingIfNeeded: work[index] &>> shift)
@@ -375,51 +373,88 @@ struct ColumnEncoder: Sendable {
         }
     }
 
-    private static func writeLows(_ parts: Parts, _ count: Int, width: UInt64) {
+    private static func writeLows(
+        _ work: UnsafeMutablePointer<UInt64>, _ count: Int, width: UInt64, _ target: UnsafeMutableRawPointer
+    ) {
         guard width > 0 else { return }
-        let work = unsafe parts.work
-        var lows = unsafe BitOutput(parts.lows)
+        var lows = unsafe BitOutput(target)
         // No value is wider, or there would be highs.
         for index in 0..<count { unsafe lows.add(work[index], width) }
         lows.finish()
     }
 
-    private static func writeLowsAndHighs(_ parts: Parts, _ count: Int, width: UInt64) -> Highs {
+    /// Returns how many bits the unary part has.
+    private static func writeLowsAndHighs(
+        _ parts: Parts, _ plan: Plan, _ target: UnsafeMutableRawPointer
+    ) -> Int {
         let work = unsafe parts.work
+        let width = UInt64(plan.width)
         let mask = (UInt64(1) &<< width) &- 1
-        var lows = unsafe BitOutput(parts.lows)
+        var lows = unsafe BitOutput(target)
         var highs = unsafe BitOutput(parts.highs)
-        var result = Highs()
-        for index in 0..<count {
-            let value = unsafe work[index]
-            lows.add(value & mask, width)
-            var high = value &>> width
-            if high >= ColumnFormat.unaryLimit {
-                result.exceptionCount &+= 1
-                high = 0
+        if plan.exceptionCount == 0 {
+            for index in 0..<plan.storedCount {
+                let value = unsafe work[index]
+                lows.add(value & mask, width)
+                highs.addUnary(value &>> width)
             }
-            // As many zeros as the number says, then a one.
-            highs.add(1 &<< high, high &+ 1)
-            result.bitCount &+= Int(truncatingIfNeeded: high) &+ 1
+        } else {
+            for index in 0..<plan.storedCount {
+                let value = unsafe work[index]
+                lows.add(value & mask, width)
+                let high = value &>> width
+                highs.addUnary(high < ColumnFormat.unaryLimit ? high : 0)
+            }
         }
         lows.finish()
         highs.finish()
-        return result
+        return unsafe highs.bitCount(from: parts.highs)
     }
 
     private static func writeExceptions(
-        _ parts: Parts, _ count: Int, _ highs: Highs, width: UInt64, into output: inout [UInt8]
+        _ work: UnsafeMutablePointer<UInt64>, _ plan: Plan, into output: inout [UInt8]
     ) {
-        output.appendVarint(highs.exceptionCount)
+        output.appendVarint(plan.exceptionCount)
         var next = 0
-        for index in 0..<count {
-            let high = unsafe parts.work[index] &>> width
+        for index in 0..<plan.storedCount {
+            let high = unsafe work[index] &>> UInt64(plan.width)
             guard high >= ColumnFormat.unaryLimit else { continue }
             output.appendVarint(index - next)
             output.appendVarint(high)
             next = index + 1
         }
     }
+}
+
+/// Bytes on their way into memory that has room for them.
+@safe
+private struct ByteOutput {
+    private(set) var end: UnsafeMutableRawPointer
+
+    init(_ start: UnsafeMutableRawPointer) { unsafe end = unsafe start }
+
+    @inline(__always)
+    mutating func add(_ byte: UInt8) {
+        unsafe end.storeBytes(of: byte, as: UInt8.self)
+        unsafe end += 1
+    }
+
+    mutating func addVarint(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            add(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest &>>= 7
+        }
+        add(UInt8(truncatingIfNeeded: rest))
+    }
+
+    mutating func add(_ source: UnsafeRawPointer, count: Int) {
+        unsafe end.copyMemory(from: source, byteCount: count)
+        unsafe end += count
+    }
+
+    /// Moves over bytes that were written by other means.
+    mutating func skip(_ count: Int) { unsafe end += count }
 }
 
 /// Bits on their way into memory, eight bytes at a time.
@@ -448,8 +483,29 @@ private struct BitOutput {
         }
     }
 
+    /// Adds as many zeros as `value` says, which is less than 64, and a one.
+    ///
+    /// Not to be mixed with `add`: the word may be left full.
+    @inline(__always)
+    mutating func addUnary(_ value: UInt64) {
+        filled &+= value
+        if filled >= 64 {
+            unsafe target.storeBytes(of: bits.littleEndian, as: UInt64.self)
+            unsafe target += 8
+            filled &-= 64
+            bits = 0
+        }
+        bits |= 1 &<< filled
+        filled &+= 1
+    }
+
     func finish() {
         unsafe target.storeBytes(of: bits.littleEndian, as: UInt64.self)
+    }
+
+    /// How many bits were added since the memory began at `start`.
+    func bitCount(from start: UnsafeMutableRawPointer) -> Int {
+        unsafe 8 * (target - start) + Int(truncatingIfNeeded: filled)
     }
 }
 

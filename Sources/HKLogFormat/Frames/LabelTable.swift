@@ -139,7 +139,6 @@ struct LabelTableDecoder: Sendable {
     mutating func decode(
         _ reader: inout ByteReader, rowCount: Int, _ budget: inout TextBudget, into shapes: inout [RowShape]
     ) throws(CodecError) {
-        shapes.removeAll(keepingCapacity: true)
         let count = try reader.readCount(upTo: rowCount)
         guard count > 0 else { throw .malformed }
         try reader.readColumn(count, into: &kinds)
@@ -148,24 +147,32 @@ struct LabelTableDecoder: Sendable {
         try reader.readColumn(count - 1, into: &suffixDistances)
         try reader.readColumn(count - 1, into: &suffixes)
         try reader.readColumn(count, into: &middleCounts)
+        // The last frame's labels lend their memory.
+        if shapes.count > count { shapes.removeLast(shapes.count - count) }
         shapes.reserveCapacity(count)
         for index in 0..<count {
             guard middleCounts[index] >= 0, middleCounts[index] <= reader.remaining,
                 let kind = UInt8(exactly: kinds[index]).flatMap(RowValueKind.init(rawValue:))
             else { throw .malformed }
-            var label = [UInt8]()
+            if index == shapes.count { shapes.append(RowShape(label: [], valueKind: kind, group: 0)) }
+            shapes[index].valueKind = kind
+            shapes[index].group = 0
+            var label: [UInt8] = []
+            swap(&label, &shapes[index].label)
+            label.removeAll(keepingCapacity: true)
+            let middle = try unsafe reader.take(Int(middleCounts[index]))
+            let bytes = unsafe UnsafeRawBufferPointer(start: middle, count: Int(middleCounts[index]))
             if index == 0 {
-                label = try reader.readBytes(Int(middleCounts[0]))
-                try budget.take(label.count)
+                try budget.take(bytes.count)
+                unsafe label.append(contentsOf: bytes)
             } else {
-                let middle = try reader.readBytes(Int(middleCounts[index]))
-                let (prefix, suffix) = (prefixes[index - 1], suffixes[index - 1])
                 let first = try earlier(prefixDistances[index - 1], before: index, shapes)
                 let last = try earlier(suffixDistances[index - 1], before: index, shapes)
-                label = try SharedText.join(
-                    prefixOf: first, prefix, middle[...], suffixOf: last, suffix, &budget)
+                try unsafe SharedText.join(
+                    prefixOf: first, prefixes[index - 1], bytes, suffixOf: last, suffixes[index - 1], &budget,
+                    into: &label)
             }
-            shapes.append(RowShape(label: label, valueKind: kind, group: 0))
+            swap(&label, &shapes[index].label)
         }
     }
 
