@@ -58,6 +58,7 @@ extension ExportReader {
     /// Reads what stands inside of a record; `false` when the document ends before it does.
     mutating func readRecordChildren(isChild: Bool, payload: inout JSONMembers) throws(HKLogError) -> Bool {
         while true {
+            if readPlainChildren(payload: &payload) { return true }
             switch try nextChild(of: "Record") {
             case .cut: return false
             case .end, .record: return true
