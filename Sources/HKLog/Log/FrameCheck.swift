@@ -43,5 +43,15 @@ func checksum(of bytes: Span<UInt8>) -> UInt32 {
 
 /// Whether all bytes are zero.
 func isZero(_ bytes: Span<UInt8>) -> Bool {
-    unsafe bytes.withUnsafeBytes { bytes in unsafe bytes.allSatisfy { $0 == 0 } }
+    unsafe bytes.withUnsafeBytes { bytes in
+        var place = 0
+        // Words first: a file may hold zeros by the gigabyte.
+        while place + 32 <= bytes.count {
+            // Sound: 32 bytes are there from `place` on.
+            let one = unsafe bytes.loadUnaligned(fromByteOffset: place, as: SIMD4<UInt64>.self)
+            if one != SIMD4(repeating: 0) { return false }
+            place += 32
+        }
+        return unsafe bytes[place...].allSatisfy { $0 == 0 }
+    }
 }

@@ -3,15 +3,17 @@ internal import HKLogFormat
 extension LogFiles {
     /// Copies the log as it is now into a new store, beside a running writer.
     ///
-    /// The copy has the same id, holds whole frames alone, and is on stable storage; its `store.json` comes last, so
-    /// that an interrupted copy is no store. The target must not exist, or be an empty directory. Answers the
-    /// anchor at the end of the copy. Throws `damaged` where the log is, and leaves nothing then.
+    /// The copy has the same id, holds whole frames alone, and is on stable storage; its `store.json` comes last, and
+    /// a mark stands in it until then, so that an interrupted copy is no store and is not taken for a damaged one.
+    /// The target must not exist, or be an empty directory or an interrupted copy. Answers the anchor at the end of
+    /// the copy. Throws `damaged` where the log is, and leaves nothing then.
     package func backup(
         to target: LogFiles, manifest: StoreManifest, progress: (Int) -> Void = { _ in }
     ) throws(HKLogError) -> UInt64 {
         try target.requireEmpty()
         do throws(SystemError) {
             try target.makeDurableDirectory(target.store)
+            try target.markUnfinished()
             try target.makeDurableDirectory(target.log)
         } catch {
             throw HKLogError(
@@ -34,18 +36,40 @@ extension LogFiles {
                 throw .system(error, "sync the copy", path: target.log)
             }
             try target.writeManifest(manifest)
+            do throws(SystemError) {
+                try target.layer.unlink(target.unfinishedPath)
+                try target.layer.synchronizeDirectory(target.store)
+            } catch {
+                throw .system(error, "finish the copy", path: target.store)
+            }
             return end
         } catch {
+            // The mark goes last: until then what is left is known for what it is.
+            try? target.layer.unlinkIfThere("\(target.store)/\(Self.manifestName)")
             try? target.removeCopy()
             try? target.layer.removeDirectory(target.log)
+            try? target.layer.unlinkIfThere(target.unfinishedPath)
             try? target.layer.removeDirectory(target.store)
             throw error
         }
     }
 
+    private var unfinishedPath: String { "\(store)/\(Self.unfinishedCopyName)" }
+
+    private func markUnfinished() throws(SystemError) {
+        try layer.openFully(unfinishedPath, .writingOrCreating).synchronizeFully()
+        try layer.synchronizeDirectory(store)
+    }
+
+    /// Whether this is a copy whose making broke off.
+    func isUnfinishedCopy() -> Bool { (try? layer.exists(unfinishedPath)) == true }
+
     private func requireEmpty() throws(HKLogError) {
         do throws(SystemError) {
-            guard try layer.names(in: store).isEmpty else {
+            let names = Set(try layer.names(in: store))
+            let isUnfinished = names.contains(Self.unfinishedCopyName)
+            let own = Set(Self.staleNames + [Self.logName])
+            guard names.isEmpty || isUnfinished && names.isSubset(of: own) else {
                 throw SystemError(.mkdir, ErrorNumber.notEmpty)
             }
         } catch {

@@ -26,6 +26,11 @@ package struct LogFiles: Sendable {
     /// The first segment of a store that is being made, before `store.json` stands.
     static let firstSegmentName = "00000000000000000000.first"
 
+    /// Stands in a copy for as long as it is not whole: see `backup`.
+    static let unfinishedCopyName = "unfinished-copy"
+    /// What a process that was killed can leave in the store's own directory.
+    static let staleNames = ["\(manifestName).tmp", "\(manifestName).damaged.tmp", unfinishedCopyName]
+
     /// The directory of segments.
     package var log: String { "\(store)/\(Self.logName)" }
 
@@ -50,6 +55,15 @@ package struct LogFiles: Sendable {
             let anchor = UInt64(name.prefix(20)), segmentName(firstAnchor: anchor) == name
         else { return nil }
         return anchor
+    }
+
+    /// Removes what a killed process has left in the store's own directory; under the lock alone.
+    ///
+    /// None of it means anything once `store.json` stands.
+    func removeStaleNames() throws(SystemError) {
+        for name in try layer.names(in: store) where Self.staleNames.contains(name) {
+            try layer.unlinkIfThere("\(store)/\(name)")
+        }
     }
 
     func openSegment(_ segment: Segment) throws(SystemError) -> any OpenFile {

@@ -18,6 +18,11 @@ struct LogTail {
         } catch {
             throw .system(error, "place the first segment", path: files.log)
         }
+        do throws(SystemError) {
+            try files.removeStaleNames()
+        } catch {
+            throw .system(error, "remove what an interrupted command has left", path: files.store)
+        }
         var catalog = try SegmentCatalog.read(files, storeID: storeID)
         if let finding = catalog.findings.first(where: \.barsWriting) { throw .damaged(finding) }
         var warnings: [String] = []

@@ -74,6 +74,10 @@ extension LogFiles {
         while end > range.lowerBound {
             let start = max(range.lowerBound, end - (1 << 20))
             let bytes = try file.bytes(at: start, count: end - start)
+            if isZero(bytes.span) {
+                end = start
+                continue
+            }
             if let last = bytes.lastIndex(where: { $0 != 0 }) { return start + last + 1 }
             end = start
         }

@@ -139,6 +139,11 @@ extension LogFiles {
             bytes = try layer.contents(of: path, limit: StoreManifest.sizeLimit)
         } catch {
             guard error.isMissing else { throw .system(error, "read", path: path) }
+            if isUnfinishedCopy() {
+                throw HKLogError(
+                    .notFound,
+                    "\(store) is a backup that broke off; run 'hklog backup' to it again, or delete it")
+            }
             if try hasSegments() {
                 throw HKLogError(
                     .damaged, "\(path) is missing beside a log; run 'hklog repair' to rebuild it")

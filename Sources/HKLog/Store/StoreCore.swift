@@ -11,6 +11,8 @@ final class StoreCore {
     private(set) var calendar: LocalCalendar
     private(set) var wasCreated = false
     private let isDryRun: Bool
+    /// A dry run has applied batches that stand nowhere but in the views.
+    private var hasRehearsed = false
     /// A dry run where there is no store: views of nothing.
     private let isImaginary: Bool
     private var writer: LogWriter?
@@ -132,6 +134,7 @@ final class StoreCore {
             files, storeID: manifest.storeID, segmentByteCount: segmentByteCount, hint: newestHint())
         warnings.append(contentsOf: writer.warnings)
         self.writer = writer
+        loader.checkpoints.removeTemporaries()
     }
 
     /// Where the newest checkpoint says that the log goes on.
@@ -165,6 +168,13 @@ final class StoreCore {
             return views
         }
         let outcome = try loader.load()
+        // What a dry run has decided stands in memory alone: a block that proves bad later could not be replayed
+        // away. So every block is looked at first.
+        if isDryRun, outcome.views.layers.contains(where: { !$0.checkAll().isEmpty }) {
+            noteDamagedCheckpoint()
+            try replaceViews()
+            if let loaded { return loaded }
+        }
         return try take(outcome)
     }
 
@@ -190,10 +200,20 @@ final class StoreCore {
     ///
     /// A group that waits is written first: the views that are thrown away are all that knows of it.
     func rebuildViews() throws(HKLogError) {
+        if isDryRun, hasRehearsed {
+            throw HKLogError(
+                .damaged,
+                "\(files.store)/\(CheckpointFolder.name): a checkpoint proved damaged in the middle of a dry run; "
+                    + "run 'hklog replay', then the dry run again")
+        }
         try commit()
+        noteDamagedCheckpoint()
+        try replaceViews()
+    }
+
+    private func noteDamagedCheckpoint() {
         warnings.append("a checkpoint is damaged and was set aside; the views were rebuilt from the log")
         checkpointsAreUnfit = true
-        try replaceViews()
     }
 
     /// Makes the views anew from the log alone.
@@ -255,6 +275,7 @@ final class StoreCore {
         try write(&content, views: views, syncing: syncing)
         var counts = Views.Counts()
         views.apply(content, counts: &counts)
+        hasRehearsed = hasRehearsed || isDryRun
         if let writer, group.isEmpty { views.logPosition = writer.position }
         if isWatched() { note(content, views) }
         if views.isDamaged { try rebuildViews() }
@@ -324,39 +345,50 @@ final class StoreCore {
         if let numbering = batch.numbering, numbering.epoch < 1 || numbering.sequence < 1 {
             throw HKLogError(.invalidData, "epoch, seq: expected numbers from 1")
         }
-        let earliest = Timestamp.earliest.microseconds
-        let latest = Timestamp.latest.microseconds
-        for index in 0..<batch.rows.count {
-            let start = batch.rows.starts[index]
-            let duration = batch.rows.durations[index]
-            guard start >= earliest, start <= latest, duration >= 0, duration <= latest - start else {
-                throw HKLogError(
-                    .invalidData,
-                    "added[\(index)]: expected start and end between the years 1 and 9999, end not before start"
-                )
-            }
+        try checkRows(batch.rows)
+    }
+
+    private func checkRows(_ rows: borrowing RowColumns) throws(HKLogError) {
+        let (starts, durations, values) = (rows.starts.span, rows.durations.span, rows.values.span)
+        // Nearly always all is well: whether it is is asked of all rows at once, and where it is not only then.
+        var isBad = false
+        for index in 0..<starts.count {
+            isBad = !StoreCore.isTime(starts[index], durations[index]) || isBad
         }
-        for shape in batch.rows.shapes where shape.valueKind == .double {
-            for index in 0..<batch.rows.count
-            where batch.rows.shapes[Int(batch.rows.shapeIDs[index])].valueKind == .double
-                && !Double(bitPattern: batch.rows.values[index]).isFinite
-            {
-                throw HKLogError(.invalidData, "added[\(index)].value: expected a finite number")
-            }
-            break
+        if isBad {
+            let index = (0..<rows.count).first { !StoreCore.isTime(rows.starts[$0], rows.durations[$0]) } ?? 0
+            throw HKLogError(
+                .invalidData,
+                "added[\(index)]: expected start and end between the years 1 and 9999, end not before start")
         }
+        let isDouble = rows.shapes.map { $0.valueKind == .double }
+        guard isDouble.contains(true) else { return }
+        for index in 0..<values.count where !Double(bitPattern: values[index]).isFinite { isBad = true }
+        // Among integers there may be some that would be no finite numbers.
+        guard isBad else { return }
+        for index in 0..<values.count
+        where isDouble[Int(rows.shapeIDs[index])] && !Double(bitPattern: values[index]).isFinite {
+            throw HKLogError(.invalidData, "added[\(index)].value: expected a finite number")
+        }
+    }
+
+    @inline(__always)
+    private static func isTime(_ start: Int64, _ duration: Int64) -> Bool {
+        start >= Timestamp.earliest.microseconds && start <= Timestamp.latest.microseconds && duration >= 0
+            && duration <= Timestamp.latest.microseconds &- start
     }
 
     /// A type's samples bear the kind of value that it has.
     private func check(_ shape: RowShape, kept: Bool) throws(HKLogError) {
-        guard let shape = SampleShape(label: shape.label), !shape.type.isEmpty else {
+        guard let outline = LabelOutline(label: shape.label.span), !outline.type.isEmpty else {
             throw HKLogError(.invalidData, "added: expected a type for each sample")
         }
-        switch SampleKind.of(shape.type) {
+        var type: String { String(decoding: shape.label[outline.type], as: UTF8.self) }
+        switch SampleKind.of(utf8: shape.label.span.extracting(outline.type)) {
         case .category where shape.valueKind != .integer:
-            throw HKLogError(.invalidData, "added: \(shape.type) is a category: expected a category value")
-        case .quantity where shape.valueKind != .double || shape.unit == nil && !kept:
-            throw HKLogError(.invalidData, "added: \(shape.type) is a quantity: expected a value and a unit")
+            throw HKLogError(.invalidData, "added: \(type) is a category: expected a category value")
+        case .quantity where shape.valueKind != .double || !outline.hasUnit && !kept:
+            throw HKLogError(.invalidData, "added: \(type) is a quantity: expected a value and a unit")
         default: break
         }
     }

@@ -91,6 +91,18 @@ struct CheckpointFolder {
         return name
     }
 
+    /// Removes what a process that was killed while it wrote a checkpoint has left.
+    func removeTemporaries() {
+        let names = ((try? files.layer.names(in: path)) ?? []).filter {
+            $0.hasSuffix(CheckpointFolder.suffix + ".tmp")
+        }
+        // Whoever is writing one just now holds the folder.
+        guard !names.isEmpty, let folder = try? files.layer.openFully(path, .directory),
+            (try? folder.tryLock()) == true
+        else { return }
+        for name in names { try? files.layer.unlinkIfThere("\(path)/\(name)") }
+    }
+
     /// Removes every file that the chain does not need.
     ///
     /// A reader that has one mapped keeps it.

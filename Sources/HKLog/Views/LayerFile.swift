@@ -29,7 +29,7 @@ struct LayerHeader: Equatable {
     static let byteCount = 4096
     static let magic: UInt32 = 0x7756_4B48
     /// Goes up with every change of what a checkpoint means: an older one is rebuilt, never read wrongly.
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
     static let blockByteCount = 16384
     private static let nameByteCount = 64
     private static let sectionOffset = 512

@@ -63,6 +63,16 @@ struct RowTable: ~Copyable {
         if wanted > slots.count { rebuildIndex(slotCount: wanted) }
     }
 
+    /// The memory that rows go to from the first on, and that of the index, which they go to in no order.
+    var extents: (columns: [MemoryExtent], index: MemoryExtent) {
+        (
+            [
+                uuids.extent, starts.extent, durations.extent, values.extent, shapes.extent, extras.extent,
+                batches.extent, flags.extent, links.extent,
+            ], slots.extent
+        )
+    }
+
     private mutating func rebuildIndex(slotCount: Int) {
         var grown = Column<UInt64>()
         grown.setCount(slotCount)
@@ -82,6 +92,13 @@ struct RowTable: ~Copyable {
         while slots[slot] != 0 { slot = (slot + 1) & slotMask }
         slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(row + 1)
         usedSlots += 1
+    }
+
+    /// Asks for the slot of a uuid that will be looked up soon.
+    func prefetch(_ uuid: RawUUID) {
+        guard slots.count > 0 else { return }
+        // Sound: the mask keeps the place within the slots.
+        unsafe hklog_prefetch(slots.base + (Int(truncatingIfNeeded: RowTable.hash(uuid, seed)) & slotMask))
     }
 
     /// Counts slots that a caller filled through the base pointer.
@@ -146,23 +163,22 @@ struct KernelShape: BitwiseCopyable {
 }
 
 extension RowTable {
-    /// Appends the shown rows of a bucket that stand in memory, as the kernel takes them.
+    /// Appends the shown rows of a bucket that stand in memory, as the kernel takes them, mostly in order of time.
     borrowing func gather(
-        bucket: Int, buckets: borrowing BucketTable, shapes: borrowing Column<KernelShape>,
+        _ entry: BucketTable.Entry, buckets: borrowing BucketTable, shapes: borrowing Column<KernelShape>,
         extras: borrowing Column<ExtraRecord>, into samples: inout [KernelSample]
     ) {
-        let entry = buckets.entries[bucket]
-        var link = entry.firstRow
-        while link != 0 {
-            let row = Int(link) - 1
-            add(row, shapes, extras, &samples)
-            link = links[row]
-        }
         var reference = entry.firstSpan
         while reference != 0 {
             let span = buckets.span(reference)
             add(Int(span.row), shapes, extras, &samples)
             reference = span.next
+        }
+        var link = entry.firstRow
+        while link != 0 {
+            let row = Int(link) - 1
+            add(row, shapes, extras, &samples)
+            link = links[row]
         }
     }
 

@@ -119,6 +119,10 @@ extension Views {
         while let row = table.next(uuid, hash: hash, probe: &probe) {
             if table.flags[row] & RowState.gone == 0 { body(UInt32(rowBase + row)) }
         }
+        forEachLayerCell(of: uuid, body)
+    }
+
+    private func forEachLayerCell(of uuid: RawUUID, _ body: (UInt32) -> Void) {
         for layer in layers {
             var probe = 0
             let hash = RowTable.hash(uuid, layer.header.seed)
@@ -133,8 +137,18 @@ extension Views {
     ///
     /// `before` leaves out a row that is only being placed.
     func cell(of uuid: RawUUID, stream: UInt32, before: UInt32 = .max) -> UInt32? {
+        var probe = 0
+        let hash = RowTable.hash(uuid, table.seed)
+        while let index = table.next(uuid, hash: hash, probe: &probe) {
+            let row = UInt32(rowBase + index)
+            if row < before, table.flags[index] & RowState.gone == 0,
+                symbols.shapes[Int(table.shapes[index])].streamID == stream
+            {
+                return row
+            }
+        }
         var found: UInt32?
-        forEachCell(of: uuid) { row in
+        forEachLayerCell(of: uuid) { row in
             if row < before && symbols.shapes[Int(view(row).shape)].streamID == stream { found = row }
         }
         return found

@@ -4,7 +4,7 @@ private import CHKLogShims
 ///
 /// Two samples may agree in type, start, end and creation; the ordinal among those, in the order of the document,
 /// tells them apart. A child of a correlation and a record at the top level are one sample where value and source
-/// agree as well: whichever comes second takes the ordinal of the first.
+/// agree as well (see `TwinContent`): whichever comes second takes the ordinal of the first.
 ///
 /// 12 bytes a slot, at most three quarters full, in memory that asks for huge pages: nearly each access is a cache
 /// miss, and small pages would make it a fault as well. What only repeated identities need is in dictionaries.
@@ -64,7 +64,7 @@ struct OrdinalTable: ~Copyable {
     /// `isTwin` says that the very sample was listed before. The lowest two bits of the key count for nothing.
     @inline(__always)
     mutating func ordinal(
-        key given: UInt64, content: UInt32, isChild: Bool
+        key given: UInt64, content: TwinContent, isChild: Bool
     ) -> (ordinal: UInt32, isTwin: Bool) {
         let key = given & ~OrdinalTable.marks
         let mark = isChild ? OrdinalTable.childMark : OrdinalTable.topMark
@@ -74,7 +74,7 @@ struct OrdinalTable: ~Copyable {
             return unsafe nextOrdinal(of: key, in: slot, content: content, mark: mark)
         }
         unsafe slot.storeBytes(of: key | mark, as: UInt64.self)
-        unsafe slot.storeBytes(of: content, toByteOffset: 8, as: UInt32.self)
+        unsafe slot.storeBytes(of: content.word, toByteOffset: 8, as: UInt32.self)
         usedCount += 1
         if usedCount * 4 > 3 << exponent { grow() }
         return (0, false)
@@ -83,7 +83,7 @@ struct OrdinalTable: ~Copyable {
     /// The same for an identity that was seen before.
     @inline(never)
     private mutating func nextOrdinal(
-        of key: UInt64, in slot: UnsafeMutableRawPointer, content: UInt32, mark: UInt64
+        of key: UInt64, in slot: UnsafeMutableRawPointer, content: TwinContent, mark: UInt64
     ) -> (ordinal: UInt32, isTwin: Bool) {
         let count = counts[key] ?? 1
         if hasChildren {
@@ -109,14 +109,14 @@ struct OrdinalTable: ~Copyable {
         }
         counts[key] = count + 1
         if count < OrdinalTable.twinSearchLimit {
-            further[Identity(key: key, ordinal: count)] = Seen(content: content, marks: mark)
+            further[Identity(key: key, ordinal: count)] = Seen(content: content.word, marks: mark)
         }
         return (count, false)
     }
 
     /// Whether what is known is of that content and was seen only in the other place.
-    private static func isTwin(_ known: Seen, content: UInt32, mark: UInt64) -> Bool {
-        known.content == content && known.marks & mark == 0
+    private static func isTwin(_ known: Seen, content: TwinContent, mark: UInt64) -> Bool {
+        content.agrees(with: known.content) && known.marks & mark == 0
     }
 
     /// The slot that holds a key, or the free one that it would get.

@@ -8,6 +8,8 @@ struct ExportElement {
     var text: [UInt8] = []
     /// Where it begins in the document.
     var offset: Int
+    /// Whether its tag is broken: nothing is known but that it is there.
+    var isBroken = false
 
     /// How deep elements may stand in one another.
     static let depthLimit = 24

@@ -64,7 +64,7 @@ extension ExportReader {
             case .end, .record: return true
             case .start:
                 if scanner.name.equals("MetadataEntry") {
-                    addMetadataEntry()
+                    if !scanner.isBroken { addMetadataEntry() }
                     if !scanner.isSelfClosing {
                         guard try readElement(budget: ExportElement.byteCountLimit) != nil else {
                             return false
@@ -75,6 +75,7 @@ extension ExportReader {
                 guard let element = try readElement(budget: ExportElement.byteCountLimit) else {
                     return false
                 }
+                if element.isBroken { continue }
                 if element.isNamed("HeartRateVariabilityMetadataList") {
                     noteUnknownParts(of: element)
                     for beat in element.children {
@@ -108,9 +109,8 @@ extension ExportReader {
         var skippedDepth = 0
         while true {
             if isClosed {
-                let element = stack.removeLast()
-                guard let last = stack.indices.last else { return element }
-                stack[last].children.append(element)
+                guard stack.count > 1 else { return stack.removeLast() }
+                closeInnermost(&stack)
                 isClosed = false
             }
             let event = try scanner.next()
@@ -147,8 +147,7 @@ extension ExportReader {
                     // An inner element was not closed; the outer one is.
                     problems.note("element without its end tag", at: scanner.tagOffset)
                     while stack.count > 1, !scanner.name.equals(stack[stack.count - 1].name) {
-                        let inner = stack.removeLast()
-                        stack[stack.count - 1].children.append(inner)
+                        closeInnermost(&stack)
                     }
                     guard scanner.name.equals(stack[stack.count - 1].name) else {
                         putBack(event)
@@ -166,15 +165,19 @@ extension ExportReader {
     private func close(_ open: [ExportElement]) -> ExportElement? {
         problems.note("element without its end tag", at: scanner.tagOffset)
         var stack = open
-        while stack.count > 1 {
-            let inner = stack.removeLast()
-            stack[stack.count - 1].children.append(inner)
-        }
+        while stack.count > 1 { closeInnermost(&stack) }
         return stack.first
     }
 
+    /// Moves the innermost of several open elements into the one around it; one whose tag is broken is lost.
+    private func closeInnermost(_ stack: inout [ExportElement]) {
+        let inner = stack.removeLast()
+        if !inner.isBroken { stack[stack.count - 1].children.append(inner) }
+    }
+
     private mutating func openElement(budget: inout Int) -> ExportElement {
-        var element = ExportElement(name: decodedText(scanner.name), offset: scanner.tagOffset)
+        var element = ExportElement(
+            name: decodedText(scanner.name), offset: scanner.tagOffset, isBroken: scanner.isBroken)
         let isStatistics = element.isNamed("WorkoutStatistics")
         for attribute in scanner.attributes {
             var name = decodedText(attribute.name)
@@ -226,6 +229,8 @@ extension ExportReader {
         guard let element = try readElement(budget: ExportElement.byteCountLimit) else { return false }
         if element.isNamed("ExportDate") {
             note(exportDate: element.attribute("value").flatMap { ExportDate.instant($0) })
+        } else if element.isBroken {
+            skipBroken()
         } else if element.isNamed("Workout") {
             addWorkout(element)
         } else {
@@ -303,9 +308,13 @@ extension ExportReader {
                     }
                 case .start:
                     guard let child = try readElement(budget: budget) else { return false }
-                    element.children.append(child)
+                    if !child.isBroken { element.children.append(child) }
                 }
             }
+        }
+        guard !element.isBroken else {
+            skipBroken()
+            return true
         }
         addCorrelation(element, members: members)
         return true

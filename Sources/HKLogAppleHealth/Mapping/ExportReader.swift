@@ -36,10 +36,14 @@ struct ExportReader: ~Copyable {
     var routeReferences: [[UInt8]: RouteReference] = [:]
     /// The same by the files that are there; made when the document has been read.
     var routeReferencesByFile: [Int: RouteReference] = [:]
+    /// Workouts that name a file of a route which is not beside the document.
+    var workoutsWithoutRoute: Set<SampleUUID> = []
     /// Finds the files that the document names.
     let fileIndex: SideFileIndex?
     /// The first file beside the document that is damaged, in words: nothing may be concluded from its absence.
     private(set) var damagedFile: String?
+    /// How many elements are lost of which nothing is known: any sample may be listed in one of them.
+    private var lostElementCount = 0
     /// Files that the document names and that were read with it.
     var consumedSideFiles: Set<Int> = []
 
@@ -75,7 +79,7 @@ struct ExportReader: ~Copyable {
     private struct RowName {
         var key: UInt64
         var creation: Int64
-        var content: UInt32
+        var content: TwinContent
         var type: UInt32
     }
 
@@ -125,7 +129,7 @@ struct ExportReader: ~Copyable {
     /// The next samples; `nil` at the end.
     mutating func nextBlock() throws(HKLogError) -> RowBlock? {
         while stage != .done, block.rows.count + block.skippedUUIDs.count < RowBlock.rowCountLimit,
-            block.bytes.count < RowBlock.byteCountLimit
+            block.bytes.count < RowBlock.byteCountLimit, problems.cases.count < RowBlock.rowCountLimit
         {
             switch stage {
             case .document:
@@ -141,6 +145,7 @@ struct ExportReader: ~Copyable {
         if stage == .done, block.rows.isEmpty, block.skipped == 0 { return nil }
         resolve()
         var finished = block
+        finished.cases = problems.takeCases()
         if !twins.isEmpty { finished.rows.remove(atSorted: twins) }
         twins = []
         finished.shapes = shapes.shapes
@@ -188,10 +193,11 @@ struct ExportReader: ~Copyable {
         let damage = damagedFile ?? (isFollowed ? "something follows the end at byte \(endOffset)" : nil)
         if !isComplete || fault != nil { problems.note("document cut before its end", at: endOffset) }
         return ReaderEnding(
-            isComplete: isComplete && fault == nil && damage == nil, endOffset: endOffset, fault: fault,
+            isComplete: isComplete && fault == nil && damage == nil,
+            lostElementCount: lostElementCount + scanner.skippedTagCount, endOffset: endOffset, fault: fault,
             damage: isComplete && fault == nil ? damage : nil,
-            exportDate: exportDate,
-            zoneCounts: zoneCounts, problems: problems.problems)
+            workoutsWithoutRoute: workoutsWithoutRoute, exportDate: exportDate,
+            zoneCounts: zoneCounts, problems: problems.problems, cases: problems.takeCases())
     }
 
     // MARK: - Elements
@@ -275,6 +281,12 @@ struct ExportReader: ~Copyable {
         if damagedFile == nil { damagedFile = "\(what): \(name)" }
     }
 
+    /// Skips an element whose tag is broken.
+    mutating func skipBroken() {
+        lostElementCount += 1
+        block.skipped += 1
+    }
+
     mutating func note(exportDate instant: Int64?) {
         exportDate = instant
     }
@@ -309,7 +321,8 @@ struct ExportReader: ~Copyable {
     mutating func readRecord(isChild: Bool) throws(HKLogError) -> Outcome {
         entries.removeAll()
         let isSelfClosing = scanner.isSelfClosing
-        let draft = draftRecord(isChild: isChild)
+        if scanner.isBroken { lostElementCount += 1 }
+        let draft = scanner.isBroken ? nil : draftRecord(isChild: isChild)
         if isSelfClosing {
             guard let draft else {
                 block.skipped += 1
@@ -422,7 +435,7 @@ struct ExportReader: ~Copyable {
     ) {
         resolve()
         var uuid = shapes.hashers[Int(type)].uuid(adding: start, end, creation)
-        let (ordinal, _) = ordinals.ordinal(key: uuid.tableKey, content: 0, isChild: isChild)
+        let (ordinal, _) = ordinals.ordinal(key: uuid.tableKey, content: .none, isChild: isChild)
         if ordinal > 0 {
             var hasher = shapes.hashers[Int(type)]
             hasher.add(UInt64(bitPattern: start))
@@ -539,8 +552,11 @@ struct ExportReader: ~Copyable {
         let device = text(fields[.device], &repairs).flatMap(DeviceText.device)
         let unit = text(fields[.unit], &repairs)
         let unitText = unit.map { String(decoding: $0, as: UTF8.self) }
+        let identifier = shapes.types[Int(type)]
+        let canonical = Catalog.quantityType(utf8: identifier.span)?.canonicalUnit
         var info = ShapeTable.Info(
-            type: type, kind: kind, source: key.source, unit: key.unit)
+            type: type, kind: kind,
+            twinScale: TwinContent.Scale(source: name, unit: unitText, canonical: canonical))
         if kind == .quantity {
             info.unitFault = unitFault(unitText, type: type)
             info.isPercent = unit.map { isText($0, "%") } ?? false
@@ -589,13 +605,12 @@ struct ExportReader: ~Copyable {
             duration: draft.end &- draft.start, hasEnd: draft.hasEnd, valueBits: draft.valueBits,
             shape: draft.shape)
         addExtra(to: &row, creation: draft.creation, payload: payload)
-        let mixed =
-            draft.valueBits &* 0x9E37_79B9_7F4A_7C15 ^ (UInt64(info.source) << 32 | UInt64(info.unit))
-            &* 0xC2B2_AE3D_27D4_EB4F
+        let content =
+            info.kind == .quantity
+            ? TwinContent(quantity: Double(bitPattern: draft.valueBits), by: info.twinScale)
+            : TwinContent(exact: draft.valueBits, by: info.twinScale)
         unresolved.append(
-            RowName(
-                key: row.uuid.tableKey, creation: creation, content: UInt32(truncatingIfNeeded: mixed >> 32),
-                type: info.type))
+            RowName(key: row.uuid.tableKey, creation: creation, content: content, type: info.type))
         if !isChild {
             block.rows.append(row)
             return .sample(row.uuid)
@@ -657,7 +672,7 @@ struct ExportReader: ~Copyable {
         var row = ImportedRow(
             uuid: hasher.uuid, start: start, duration: end &- start, hasEnd: name.hasEnd, valueBits: 0,
             shape: shape)
-        let (ordinal, _) = ordinals.ordinal(key: row.uuid.tableKey, content: 0, isChild: false)
+        let (ordinal, _) = ordinals.ordinal(key: row.uuid.tableKey, content: .none, isChild: false)
         if ordinal > 0 {
             hasher.add(UInt64(ordinal))
             row.uuid = hasher.uuid
@@ -755,6 +770,8 @@ struct ExportReader: ~Copyable {
             problems.note("metadata entry without a key dropped", at: scanner.tagOffset)
             return
         }
+        // The value was too long: an entry without one would say something else.
+        if !value.isPresent, !scanner.excisions.isEmpty { return }
         if key.equals("HKTimeZone") || key.equals("HKMetadataKeyTimeZone") {
             zoneCounts[decodedText(value), default: 0] += 1
         }

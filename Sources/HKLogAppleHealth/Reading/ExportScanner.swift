@@ -35,18 +35,29 @@ struct ExportScanner: ~Copyable {
     }
 
     /// The most bytes that one tag may have; a longer one is skipped and reported.
-    static let tagByteCountLimit = 128 << 20
+    static let tagByteCountLimit = 32 << 20
+    /// The most bytes that the value of an attribute may have; a longer one is dropped and reported.
+    static let attributeByteCountLimit = 16 << 20
     /// The most bytes that an end tag may have; beyond it is text.
     private static let endTagByteCountLimit = 4096
     /// The most bytes of text between tags that are kept.
     static let textByteCountLimit = 16 << 20
 
     private(set) var name = ByteSlice.absent
-    private(set) var attributes: [Attribute] = []
-    private(set) var isSelfClosing = false
+    // What is set below without `private` is set by `ExportScanner+Recovery.swift`, too.
+    var attributes: [Attribute] = []
+    var isSelfClosing = false
+    /// Whether a quote in the tag is not closed: it has no attributes then, and is only to be skipped.
+    var isBroken = false
     /// Where the last tag begins, in bytes from the start of the document.
     private(set) var tagOffset = 0
-    private(set) var fields = RecordFields()
+    /// The same in the window.
+    var tagPosition = 0
+    var fields = RecordFields()
+    /// What was taken out of the window of the tag in hand.
+    var excisions: [Excision] = []
+    /// How many tags were skipped for their length.
+    private(set) var skippedTagCount = 0
     /// Text between tags since it was last taken, as it stands in the file.
     private(set) var text: [UInt8] = []
     private(set) var textOffset = 0
@@ -61,15 +72,25 @@ struct ExportScanner: ~Copyable {
     /// The document offset of the window's first byte.
     var windowOffset = 0
     var isAtEnd = false
+    let attributeByteCountLimit: Int
+    /// Values that were found to be too long, and where the value begins that the window cuts; see
+    /// `exciseLongValues`.
+    var longValues: [Range<Int>] = []
+    var openValue: Int?
     private var dates = ExportDate()
     private var heads = RecordHeads()
 
     /// How far a word may be read beyond the bytes of the window.
     private static let slackByteCount = 64
 
-    init(source: any ByteSource, problems: ProblemLog, windowByteCount: Int = 1 << 20) {
+    init(
+        source: any ByteSource, problems: ProblemLog, windowByteCount: Int = 1 << 20,
+        attributeByteCountLimit: Int = ExportScanner.attributeByteCountLimit
+    ) {
         self.source = source
         self.problems = problems
+        // A line that begins an element has to fit.
+        self.attributeByteCountLimit = max(attributeByteCountLimit, 256)
         capacity = max(windowByteCount, 1)
         unsafe window = .allocate(capacity: capacity + ExportScanner.slackByteCount)
         unsafe window.initialize(repeating: 0, count: capacity + ExportScanner.slackByteCount)
@@ -81,14 +102,14 @@ struct ExportScanner: ~Copyable {
     }
 
     /// How many bytes of the document were read so far.
-    var byteOffset: Int { windowOffset + position }
+    var byteOffset: Int { windowOffset + position + excisedByteCount }
 
     /// How many bytes the document had in all; meaningful after `endOfInput`.
-    var endOffset: Int { windowOffset + limit }
+    var endOffset: Int { windowOffset + limit + excisedByteCount }
 
     /// Where a slice of the present tag stands in the document.
     func offset(of slice: ByteSlice) -> Int {
-        unsafe windowOffset + slice.distance(from: UnsafePointer(window))
+        documentOffset(ofPosition: unsafe slice.distance(from: UnsafePointer(window)))
     }
 
     /// Gives the text since the last call away.
@@ -150,6 +171,8 @@ struct ExportScanner: ~Copyable {
 
     /// Moves to the next tag.
     mutating func next() throws(HKLogError) -> Event {
+        settleExcisions()
+        isBroken = false
         // Once a text has begun, white space is part of it: else its end would depend on where the window ends.
         var isInText = false
         while true {
@@ -281,13 +304,22 @@ struct ExportScanner: ~Copyable {
                 isRecord = name.equals("Record")
             }
             tagOffset = windowOffset + position
+            let known = min(end ?? limit, position + ExportScanner.tagByteCountLimit)
+            if giveUpOpenQuote(upTo: known, isRecord: isRecord) { return isRecord ? .record : .start }
+            if (end ?? limit) - position > attributeByteCountLimit, exciseLongValues() { continue }
             if let end, end - position <= ExportScanner.tagByteCountLimit {
-                for fault in faults { problems.note(fault.what, at: windowOffset + fault.position) }
+                tagPosition = position
+                for fault in faults {
+                    problems.note(fault.what, at: documentOffset(ofPosition: fault.position))
+                }
+                if !excisions.isEmpty { dropExcisedAttributes() }
                 position = end
                 return isRecord ? .record : .start
             }
             if (end ?? limit) - position > ExportScanner.tagByteCountLimit {
-                problems.note("tag longer than 128 MiB skipped", at: tagOffset)
+                problems.note("tag longer than 32 MiB skipped", at: tagOffset)
+                skippedTagCount += 1
+                settleExcisions()
                 position += 1
                 return nil
             }
@@ -299,7 +331,7 @@ struct ExportScanner: ~Copyable {
     private static let recordHead: UInt64 = 0x2064_726F_6365_523C
 
     /// Reads a tag and says where it ends; `nil` when the window ends before.
-    private mutating func scanAnyTag() -> Int? {
+    mutating func scanAnyTag() -> Int? {
         var index = position + 1
         while index < limit {
             let byte = unsafe window[index]
@@ -364,10 +396,22 @@ struct ExportScanner: ~Copyable {
     }
 
     /// Where the quoted text that begins at `index` is over; `nil` when the window ends before.
-    private func valueEnd(from index: Int) -> Int? {
+    private mutating func valueEnd(from index: Int) -> Int? {
         let quote = unsafe window[index]
         let end = find(quote, from: index + 1)
-        return end == limit ? nil : end + 1
+        if end == limit {
+            openValue = index + 1
+            return nil
+        }
+        if end - index - 1 > attributeByteCountLimit { longValues.append(index + 1..<end) }
+        return end + 1
+    }
+
+    /// Forgets the attributes of the tag in hand.
+    mutating func clearAttributes() {
+        attributes.removeAll(keepingCapacity: true)
+        faults.removeAll(keepingCapacity: true)
+        fields = RecordFields()
     }
 
     /// Reads one attribute and says where it ends; `nil` when the window ends before.

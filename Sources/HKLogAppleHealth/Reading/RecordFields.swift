@@ -1,7 +1,7 @@
 /// The nine attributes of a `Record`, as slices of the scanner's window.
 struct RecordFields {
     /// Which attribute; the raw value is its place.
-    enum Field: Int {
+    enum Field: Int, CaseIterable {
         case type, sourceName, sourceVersion, device, unit, creationDate, startDate, endDate, value
     }
 

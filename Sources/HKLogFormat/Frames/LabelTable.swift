@@ -55,55 +55,76 @@ struct LabelTableEncoder: Sendable {
     private mutating func add(_ shape: RowShape, _ sharing: Bool) {
         let label = shape.label
         let index = kinds.count
-        var best = (prefixDistance: 0, prefix: 0, suffixDistance: 0, suffix: 0)
+        var shared = SharedParts()
         if sharing && index > 0 {
-            let first = max(0, index - LabelTableEncoder.window)
-            unsafe bytes.withUnsafeBufferPointer { bytes in
-                unsafe label.withUnsafeBufferPointer { label in
-                    for other in stride(from: index - 1, through: first, by: -1) {
-                        let start = other == 0 ? 0 : ends[other - 1]
-                        // Sound: `ends` are ends of texts in `bytes`, in order.
-                        let text = unsafe UnsafeBufferPointer(rebasing: bytes[start..<ends[other]])
-                        // A look at the byte that would make it longer saves most comparisons.
-                        let prefix =
-                            unsafe mayShare(label, text, best.prefix, fromEnd: false)
-                            ? SharedText.prefix(label, text) : 0
-                        if prefix > best.prefix {
-                            (best.prefixDistance, best.prefix) = (index - other, prefix)
-                        }
-                        let suffix =
-                            unsafe mayShare(label, text, best.suffix, fromEnd: true)
-                            ? SharedText.suffix(label, text, limit: label.count) : 0
-                        if suffix > best.suffix {
-                            (best.suffixDistance, best.suffix) = (index - other, suffix)
-                        }
-                    }
-                }
-            }
-            if best.prefix < LabelTableEncoder.leastShared { (best.prefixDistance, best.prefix) = (0, 0) }
-            best.suffix = min(best.suffix, label.count - best.prefix)
-            if best.suffix < LabelTableEncoder.leastShared { (best.suffixDistance, best.suffix) = (0, 0) }
+            shared = findShared(label, index)
+            let least = LabelTableEncoder.leastShared
+            if shared.prefix < least { (shared.prefixDistance, shared.prefix) = (0, 0) }
+            shared.suffix = min(shared.suffix, label.count - shared.prefix)
+            if shared.suffix < least { (shared.suffixDistance, shared.suffix) = (0, 0) }
         }
         kinds.append(Int64(shape.valueKind.rawValue))
         if index > 0 {
-            prefixDistances.append(Int64(best.prefixDistance))
-            prefixes.append(Int64(best.prefix))
-            suffixDistances.append(Int64(best.suffixDistance))
-            suffixes.append(Int64(best.suffix))
+            prefixDistances.append(Int64(shared.prefixDistance))
+            prefixes.append(Int64(shared.prefix))
+            suffixDistances.append(Int64(shared.suffixDistance))
+            suffixes.append(Int64(shared.suffix))
         }
-        middleCounts.append(Int64(label.count - best.prefix - best.suffix))
-        middles.append(contentsOf: label[best.prefix..<label.count - best.suffix])
-        bytes.append(contentsOf: label)
+        let middle = shared.prefix..<label.count - shared.suffix
+        middleCounts.append(Int64(middle.count))
+        unsafe label.withUnsafeBufferPointer { label in
+            unsafe middles.append(contentsOf: UnsafeBufferPointer(rebasing: label[middle]))
+            unsafe bytes.append(contentsOf: label)
+        }
         ends.append(bytes.count)
     }
-}
 
-/// Whether two texts have the same byte at `index`, counted from the front or from the end.
-private func mayShare(
-    _ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>, _ index: Int, fromEnd: Bool
-) -> Bool {
-    guard index < a.count, index < b.count else { return false }
-    return unsafe fromEnd ? a[a.count &- 1 &- index] == b[b.count &- 1 &- index] : a[index] == b[index]
+    /// What a label has in common with earlier ones, and how far before it those stand.
+    private struct SharedParts {
+        var (prefixDistance, prefix) = (0, 0)
+        var (suffixDistance, suffix) = (0, 0)
+    }
+
+    /// The longest prefix and the longest suffix, each of the nearest label that has it.
+    private func findShared(_ label: [UInt8], _ index: Int) -> SharedParts {
+        var best = SharedParts()
+        let first = max(0, index - LabelTableEncoder.window)
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe ends.withUnsafeBufferPointer { ends in
+                unsafe label.withUnsafeBufferPointer { label in
+                    var other = index &- 1
+                    // Sound: `ends` are ends of texts in `bytes`, in order.
+                    var end = unsafe ends[other]
+                    while other >= first {
+                        let start = unsafe other == 0 ? 0 : ends[other &- 1]
+                        let count = end &- start
+                        // A look at the byte that would make it longer saves most comparisons.
+                        if best.prefix < count && best.prefix < label.count,
+                            unsafe bytes[start &+ best.prefix] == label[best.prefix]
+                        {
+                            let prefix = unsafe SharedText.prefix(
+                                label, UnsafeBufferPointer(rebasing: bytes[start..<end]))
+                            if prefix > best.prefix {
+                                (best.prefixDistance, best.prefix) = (index &- other, prefix)
+                            }
+                        }
+                        if best.suffix < count && best.suffix < label.count,
+                            unsafe bytes[end &- 1 &- best.suffix] == label[label.count &- 1 &- best.suffix]
+                        {
+                            let suffix = unsafe SharedText.suffix(
+                                label, UnsafeBufferPointer(rebasing: bytes[start..<end]), limit: label.count)
+                            if suffix > best.suffix {
+                                (best.suffixDistance, best.suffix) = (index &- other, suffix)
+                            }
+                        }
+                        end = start
+                        other &-= 1
+                    }
+                }
+            }
+        }
+        return best
+    }
 }
 
 struct LabelTableDecoder: Sendable {

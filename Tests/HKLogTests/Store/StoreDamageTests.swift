@@ -344,4 +344,49 @@ enum StoreDamage {
             }
         }
     }
+
+    @Test func `a segment that is missing below the checkpoint is named, and nobody writes over the hole`()
+        throws
+    {
+        let whole = try StoreDamage.filled(withCheckpoint: true)
+        let digest = try StoreRehearsal.open(whole, .read).info().digest
+        let names = StoreDamage.segments(of: whole)
+        #expect(names.count >= 3)
+        for name in names.dropLast() {
+            let layer = whole.copy()
+            try layer.unlink("\(StoreRehearsal.path)/log/\(name)")
+            let files = LogFiles(layer: layer, store: StoreRehearsal.path)
+            // Readers answer from the checkpoint, which has seen it, and say so.
+            let reader = try StoreRehearsal.open(layer, .read)
+            #expect(try reader.info().digest == digest)
+            let warnings = reader.takeWarnings()
+            #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains(name) }, "\(warnings)")
+            try reader.close()
+            for access in [StoreAccess.write, .dryRun(StoreOptions())] {
+                do throws(HKLogError) {
+                    let writer = try StoreRehearsal.open(layer, access)
+                    guard case .dryRun = access else {
+                        Issue.record("a writer opened a log without \(name)")
+                        return
+                    }
+                    try writer.close()
+                } catch {
+                    #expect(error.code == .damaged && error.message.contains(name), "\(error)")
+                }
+            }
+            let report = try Store.verify(files, secondLookAfter: 0)
+            #expect(report.problems.contains { $0.what == "missing segment" && $0.file == "log/\(name)" })
+            let repair = try Store.repair(files)
+            #expect(repair.gaps.count == 1)
+            #expect(repair.setAside.contains { $0.hasPrefix("views/") }, "the only copy is kept")
+            #expect(try Store.verify(files, secondLookAfter: 0).gaps == repair.gaps)
+            let mended = try StoreRehearsal.open(layer)
+            let contents = try StoreRehearsal.contents(mended)
+            #expect(contents.end == StoreDamage.count)
+            #expect(contents.gaps == Set(repair.gaps.flatMap { Array($0) }))
+            try StoreRehearsal.requireReplayAgrees(mended)
+            try mended.append(StoreRehearsal.batch(StoreDamage.count))
+            try mended.close()
+        }
+    }
 }
