@@ -56,6 +56,8 @@ struct ExportReader: ~Copyable {
     /// Numbers of decoded types by their raw ones; a missing or new one is `.max`.
     private var typesByRaw: [UInt32] = [.max]
     private var categoryValues: [CategoryKey: CategoryValue] = [:]
+    /// What was made of the heads that the scanner remembers.
+    private var heads = [HeadNumbers](repeating: HeadNumbers(), count: RecordHeads.slotCount)
     private var ordinals = OrdinalTable()
     /// What names the rows of the block whose ordinals are still to be counted: the last ones.
     private var unresolved: [RowName] = []
@@ -79,6 +81,17 @@ struct ExportReader: ~Copyable {
         var creation: Int64
         var content: TwinContent
         var type: UInt32
+    }
+
+    /// What was made of a record's head: see `RecordHeads`.
+    private struct HeadNumbers {
+        /// Which head it is.
+        var number: UInt32 = 0
+        var rawType: UInt32 = 0
+        var type: UInt32 = 0
+        var kind = SampleKind.quantity
+        /// The shape of each kind of value; `.max` where it is not known yet.
+        var shapes = [3 of UInt32](repeating: .max)
     }
 
     private enum Stage {
@@ -133,7 +146,7 @@ struct ExportReader: ~Copyable {
         resolve()
         var finished = block
         finished.cases = problems.takeCases()
-        for index in twins.reversed() { finished.rows.remove(at: index) }
+        if !twins.isEmpty { finished.rows.remove(atSorted: twins) }
         twins = []
         finished.shapes = shapes.shapes
         finished.byteOffset = scanner.byteOffset
@@ -171,6 +184,7 @@ struct ExportReader: ~Copyable {
         values = Interned()
         typesByRaw = [.max]
         categoryValues = [:]
+        heads = [HeadNumbers](repeating: HeadNumbers(), count: RecordHeads.slotCount)
         generation += 1
     }
 
@@ -351,34 +365,27 @@ struct ExportReader: ~Copyable {
         if creation == nil, fields[.creationDate].isPresent {
             problems.note("creation date that is no date dropped", at: offset)
         }
-        let (rawType, isNewType) = typeNumbers.number(of: fields[.type])
-        if isNewType { typesByRaw.append(shapes.typeNumber(decodedText(fields[.type]))) }
-        let type = typesByRaw[Int(rawType)]
-        guard type != .max, !fields[.type].isEmpty else {
-            problems.note("record without a type skipped", at: offset)
-            return nil
+        // Most records share their head with one before, of which all this is known.
+        let place = Int(fields.head) % RecordHeads.slotCount
+        if fields.head == 0 || heads[place].number != fields.head {
+            guard let head = readHead(of: fields) else {
+                problems.note("record without a type skipped", at: offset)
+                return nil
+            }
+            heads[place] = head
         }
-        let kind = shapes.typeKinds[Int(type)]
+        let (type, kind) = (heads[place].type, heads[place].kind)
         guard let (bits, valueKind) = value(of: fields, type: type, kind: kind, offset: offset) else {
             problems.note("quantity whose value is missing or no finite number skipped", at: offset)
             noteSkipped(type: type, start: start, end: end, creation: creation ?? .min, isChild: isChild)
             return nil
         }
-        let device = fields[.device]
-        let key = ShapeTable.Key(
-            type: rawType, source: sources.number(of: fields[.sourceName]).number,
-            version: versions.number(of: fields[.sourceVersion]).number,
-            device: device.isPresent
-                ? devices.number(of: device[DeviceText.stableStart(device)..<device.count]).number : 0,
-            unit: units.number(of: fields[.unit]).number, valueKind: valueKind)
-        var shape: UInt32
-        if let known = shapes.known(key) {
-            shape = known
-            if shapes.infos[Int(shape)].hasRepairs {
-                for repair in shapes.repairs[shape] ?? [] { repair.note(in: problems, at: offset) }
-            }
-        } else {
-            shape = makeShape(key, fields: fields, type: type, kind: kind)
+        var shape = heads[place].shapes[Int(valueKind)]
+        if shape == .max {
+            shape = self.shape(of: fields, heads[place], valueKind: valueKind)
+            heads[place].shapes[Int(valueKind)] = shape
+        } else if shapes.infos[Int(shape)].hasRepairs {
+            for repair in shapes.repairs[shape] ?? [] { repair.note(in: problems, at: offset) }
         }
         let info = shapes.infos[Int(shape)]
         if info.unitFault != .none { note(info.unitFault, at: offset) }
@@ -388,6 +395,36 @@ struct ExportReader: ~Copyable {
         return Draft(
             shape: shape, start: start, end: end, hasEnd: fields[.endDate].isPresent, creation: creation,
             valueBits: bits, offset: offset)
+    }
+
+    /// What is made of the attributes that records share; `nil` where they name no type.
+    @inline(never)
+    private mutating func readHead(of fields: RecordFields) -> HeadNumbers? {
+        let (rawType, isNewType) = typeNumbers.number(of: fields[.type])
+        if isNewType { typesByRaw.append(shapes.typeNumber(decodedText(fields[.type]))) }
+        let type = typesByRaw[Int(rawType)]
+        guard type != .max, !fields[.type].isEmpty else { return nil }
+        return HeadNumbers(
+            number: fields.head, rawType: rawType, type: type, kind: shapes.typeKinds[Int(type)])
+    }
+
+    /// The number of a record's shape.
+    @inline(never)
+    private mutating func shape(of fields: RecordFields, _ head: HeadNumbers, valueKind: UInt8) -> UInt32 {
+        let device = fields[.device]
+        let key = ShapeTable.Key(
+            type: head.rawType, source: sources.number(of: fields[.sourceName]).number,
+            version: versions.number(of: fields[.sourceVersion]).number,
+            device: device.isPresent
+                ? devices.number(of: device[DeviceText.stableStart(device)..<device.count]).number : 0,
+            unit: units.number(of: fields[.unit]).number, valueKind: valueKind)
+        guard let known = shapes.known(key) else {
+            return makeShape(key, fields: fields, type: head.type, kind: head.kind)
+        }
+        if shapes.infos[Int(known)].hasRepairs {
+            for repair in shapes.repairs[known] ?? [] { repair.note(in: problems, at: scanner.tagOffset) }
+        }
+        return known
     }
 
     /// Counts the ordinal of a record without a usable value, as if it had one, so that it and its like keep their
@@ -693,6 +730,26 @@ struct ExportReader: ~Copyable {
 
     // MARK: - Metadata
 
+    /// Takes in what stands inside of a record as long as it has its usual form; `true` once the record's end was
+    /// read.
+    mutating func readPlainChildren(payload: inout JSONMembers) -> Bool {
+        guard unread == nil, scanner.text.isEmpty else { return false }
+        while true {
+            if let entry = scanner.plainEntry() {
+                if entry.key.equals("HKTimeZone") || entry.key.equals("HKMetadataKeyTimeZone") {
+                    zoneCounts[entry.value.bytes, default: 0] += 1
+                }
+                entries.add(plain: entry.key, entry.value, isPlainJSON: true)
+            } else if scanner.skipRecordEnd() {
+                return true
+            } else {
+                var beats: [UInt8] = []
+                guard scanner.plainBeats(into: &beats) else { return false }
+                if !beats.isEmpty { payload.addElement(textBytes("beats"), json: beats) }
+            }
+        }
+    }
+
     /// Takes in the metadata entry whose start tag is in hand.
     mutating func addMetadataEntry() {
         var key = ByteSlice.absent
@@ -741,5 +798,22 @@ struct ExportReader: ~Copyable {
         let text = String(decoding: bytes.prefix(64), as: UTF8.self)
         return String(
             text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
+    }
+}
+
+extension Array {
+    /// Removes the elements at indices in ascending order.
+    fileprivate mutating func remove(atSorted indices: [Int]) {
+        var place = 0
+        var kept = 0
+        for index in self.indices {
+            if place < indices.count, indices[place] == index {
+                place += 1
+            } else {
+                self[kept] = self[index]
+                kept += 1
+            }
+        }
+        removeLast(count - kept)
     }
 }

@@ -180,6 +180,8 @@ extension ExportScanner {
         }
         attributes.removeAll { isExcised($0.value) }
         for field in RecordFields.Field.allCases where isExcised(fields[field]) { fields[field] = .absent }
+        // What is left is not what the head says.
+        fields.head = 0
     }
 
     /// Where a byte of the window stands in the document.

@@ -82,7 +82,7 @@ struct ExportScanner: ~Copyable {
     /// Where a tag was given up for the number of its attributes.
     private var crowdedEnd: Int?
     private var dates = ExportDate()
-    private let patterns = AttributePattern.usualOrder
+    private var heads = RecordHeads()
 
     /// How far a word may be read beyond the bytes of the window.
     private static let slackByteCount = 64
@@ -477,6 +477,8 @@ struct ExportScanner: ~Copyable {
                 faults.append(("attribute given twice, the first one taken", start))
             } else {
                 fields[field] = value
+                // Not all that a head says, or in another order.
+                fields.head = 0
             }
         } else {
             attributes.append(Attribute(name: attributeName, value: value))
@@ -489,15 +491,29 @@ struct ExportScanner: ~Copyable {
     /// Reads the attributes of a `Record`, most of them by guessing that they stand in the usual order; `nil` when
     /// the window ends before the tag does.
     private mutating func scanRecord(from start: Int) -> Int? {
-        attributes.removeAll(keepingCapacity: true)
-        faults.removeAll(keepingCapacity: true)
-        // Kept in locals: a property of a class costs a check at each access.
-        var fields = RecordFields()
-        var dates = dates
-        let index = scanUsual(from: start, into: &fields, dates: &dates)
-        self.fields = fields
-        self.dates = dates
-        guard let index else { return nil }
+        if !attributes.isEmpty { attributes.removeAll(keepingCapacity: true) }
+        if !faults.isEmpty { faults.removeAll(keepingCapacity: true) }
+        fields.clear()
+        let bytes = unsafe UnsafePointer(window)
+        var index = unsafe position + heads.find(bytes + position, limit - position, into: &fields)
+        let isKnown = index > position
+        if !isKnown {
+            guard
+                let end = unsafe ExportScanner.scanUsual(
+                    bytes, from: start, limit: limit, heads.patterns, 0..<RecordHeads.fieldCount, &fields,
+                    &dates)
+            else { return nil }
+            index = end
+        }
+        let headEnd = index
+        guard
+            let end = unsafe ExportScanner.scanUsual(
+                bytes, from: headEnd, limit: limit, heads.patterns, RecordHeads.fieldCount..<9, &fields,
+                &dates)
+        else { return nil }
+        index = end
+        // What stands behind it shows that the head is whole.
+        if !isKnown, index > headEnd { unsafe heads.keep(bytes + position, headEnd - position, &fields) }
         if index < limit - 1 {
             if unsafe window[index] == UInt8(ascii: "/"), unsafe window[index + 1] == UInt8(ascii: ">") {
                 isSelfClosing = true
@@ -511,37 +527,39 @@ struct ExportScanner: ~Copyable {
         return scanAttributes(from: index, intoFields: true)
     }
 
-    /// Reads attributes as long as they stand in the usual order and form; says where the first other byte stands,
-    /// `nil` when the window ends in a value.
+    /// Reads the attributes of some of the patterns as long as they stand in that order and in the usual form; says
+    /// where the first other byte stands, `nil` when the window ends in a value.
     @inline(__always)
-    private func scanUsual(
-        from start: Int, into fields: inout RecordFields, dates: inout ExportDate
+    private static func scanUsual(
+        _ bytes: UnsafePointer<UInt8>, from start: Int, limit: Int,
+        _ patterns: UnsafePointer<AttributePattern>,
+        _ candidates: Range<Int>, _ fields: inout RecordFields, _ dates: inout ExportDate
     ) -> Int? {
-        let bytes = unsafe UnsafePointer(window)
-        let limit = limit
-        let patterns = patterns
         // A pattern and a date are read as whole words: the last bytes of the window are left to the general way.
         let fastLimit = limit - 48
         var index = start
-        var candidate = 0
-        while index < fastLimit, candidate < patterns.count {
+        var candidate = candidates.lowerBound
+        while index < fastLimit, candidate < candidates.upperBound {
             let here = unsafe UnsafeRawPointer(bytes + index)
             let low = unsafe here.loadUnaligned(as: UInt64.self)
             let high = unsafe here.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
             if low & 0xFF != 0x20 { break }
-            let pattern = patterns[candidate]
+            let pattern = unsafe patterns + candidate
             candidate += 1
-            guard low & pattern.lowMask == pattern.low && high & pattern.highMask == pattern.high else {
+            guard unsafe low & pattern.pointee.lowMask == pattern.pointee.low,
+                unsafe high & pattern.pointee.highMask == pattern.pointee.high
+            else {
                 continue
             }
-            let valueStart = index + pattern.byteCount
+            let valueStart = unsafe index + pattern.pointee.byteCount
+            let field = unsafe pattern.pointee.field
             var end = -1
-            switch pattern.field {
+            switch field {
             case .creationDate, .startDate, .endDate:
                 if valueStart + 26 <= limit, unsafe bytes[valueStart + 25] == UInt8(ascii: "\""),
                     let instant = unsafe dates.fast(bytes + valueStart)
                 {
-                    fields.setInstant(instant, of: pattern.field)
+                    fields.setInstant(instant, of: field)
                     end = valueStart + 25
                 }
             case .value:
@@ -559,7 +577,7 @@ struct ExportScanner: ~Copyable {
                 }
                 end = unsafe UnsafeRawPointer(found) - UnsafeRawPointer(bytes)
             }
-            fields[pattern.field] = unsafe ByteSlice(start: bytes + valueStart, count: end - valueStart)
+            fields[field] = unsafe ByteSlice(start: bytes + valueStart, count: end - valueStart)
             index = end + 1
         }
         return index
