@@ -294,7 +294,7 @@ extension LayerFile {
     /// Calls for each bucket from a key through another one, in order.
     @inline(__always)
     func forEachBucket(
-        from first: BucketKey, through last: BucketKey, _ body: (BucketKey, BucketRecord) -> Void
+        from first: BucketKey, through last: BucketKey, _ body: (BucketKey, borrowing BucketRecord) -> Void
     ) {
         let range = firstBucket(from: first)..<max(firstBucket(from: first), endBucket(through: last))
         let keys = unsafe slice(bucketKeys, elements: range, of: UInt64.self)
@@ -302,12 +302,19 @@ extension LayerFile {
         guard keys.count == range.count * 8,
             records.count == range.count * MemoryLayout<BucketRecord>.stride
         else { return }
+        // Sound: both slices have been checked for `range.count` elements, and a section that was written by this
+        // program begins at a multiple of 16; one that does not is read element by element.
+        guard let base = records.baseAddress, UInt(bitPattern: base) & 15 == 0 else {
+            for index in range {
+                let record: BucketRecord = load(buckets, index)
+                body(BucketKey(raw: load(bucketKeys, index)), record)
+            }
+            return
+        }
+        let aligned = unsafe base.assumingMemoryBound(to: BucketRecord.self)
         for index in 0..<range.count {
-            // Sound: both slices have been checked for `range.count` elements.
             let key = unsafe keys.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
-            let record = unsafe records.loadUnaligned(
-                fromByteOffset: index * MemoryLayout<BucketRecord>.stride, as: BucketRecord.self)
-            body(BucketKey(raw: key), record)
+            unsafe body(BucketKey(raw: key), aligned[index])
         }
     }
 
