@@ -38,7 +38,7 @@ extension Views {
                 stream.anchorEpoch, stream.anchorSequence, stream.epoch, stream.completeEpoch,
                 stream.lastSequence,
                 stream.batches, stream.logAnchor, stream.snapshotListed, stream.liveAtOpening,
-                UInt64(stream.lastBatch),
+                UInt64(stream.lastBatch), UInt64(stream.firstBatch), UInt64(stream.firstCompleteBatch),
             ] { writer.put(value) }
             for value in [stream.isNumbered, stream.snapshotIsOpen, stream.hasGap] { writer.put(value) }
             writer.put(stream.cells.count)
@@ -107,7 +107,7 @@ extension Views {
                 entry.rankingIsStale = false
             }
         }
-        let streamCount = reader.count(of: 128)
+        let streamCount = reader.count(of: 144)
         guard streamCount == symbols.streams.count else { return layer.fail() }
         for _ in 0..<streamCount {
             var stream = StreamState()
@@ -124,6 +124,8 @@ extension Views {
             stream.snapshotListed = reader.word()
             stream.liveAtOpening = reader.word()
             stream.lastBatch = reader.number()
+            stream.firstBatch = reader.number()
+            stream.firstCompleteBatch = reader.number()
             stream.isNumbered = reader.flag()
             stream.snapshotIsOpen = reader.flag()
             stream.hasGap = reader.flag()

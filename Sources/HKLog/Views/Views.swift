@@ -671,11 +671,14 @@ final class Views {
         let epoch = state.epoch
         let hasOlder = state.cells.contains { $0.epoch < epoch && ($0.live != 0 || $0.dead != 0) }
         state.completeEpoch = epoch
+        // Whatever came before the epoch that was complete until now has been swept when that one was completed.
+        let firstInForce = state.firstCompleteBatch
+        state.firstCompleteBatch = state.firstBatch
         state.cells.removeAll { $0.epoch < epoch }
         streams[Int(stream)] = state
         guard hasOlder else { return }
         var batch = state.lastBatch
-        while batch != 0 {
+        while batch > firstInForce {
             let record = batchRecord(Int(batch) - 1)
             for row in rows(ofBatch: Int(batch) - 1) {
                 let rowFlags = flags(row)
