@@ -22,7 +22,8 @@ import Testing
     @Test func `a child meets the first sample at the top level of its content, once`() {
         var table = OrdinalTable()
         func next(_ content: UInt64, isChild: Bool) -> UInt32 {
-            let (ordinal, isTwin) = table.ordinal(key: 1 << 40, content: self.content(content), isChild: isChild)
+            let (ordinal, isTwin) = table.ordinal(
+                key: 1 << 40, content: self.content(content), isChild: isChild)
             return isTwin ? ordinal + 100 : ordinal
         }
         #expect(next(1, isChild: false) == 0)

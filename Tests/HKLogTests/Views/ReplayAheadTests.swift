@@ -36,24 +36,24 @@ import Testing
     }
 
     @Test func `a replay that decodes ahead ends where the appends did, at every bound`() throws {
-        // 64 frames a stretch, and the second thread begins after eight of them.
-        let count = 1200
+        // 256 frames a stretch, and the second thread begins after four of them.
+        let count = 1600
         let test = try store(batches: count)
         let digest = try test.digest()
         let whole = try test.store.replay(from: 0)
-        #expect(whole.digest == digest && whole.batches == UInt64(count) && whole.deleted == 120)
-        for end in [1, 511, 512, 513, 640, 1199] as [UInt64] {
+        #expect(whole.digest == digest && whole.batches == UInt64(count) && whole.deleted == 160)
+        for end in [1, 255, 257, 1024, 1025, 1100, 1599] as [UInt64] {
             let part = try test.store.replay(from: 0, to: end)
             let other = try store(batches: Int(end))
             #expect(part.to == end && part.batches == end)
             #expect(try part.digest == other.digest())
         }
         let counted = try test.store.replay(from: 1000)
-        #expect(counted.batches == 200 && counted.digest == digest)
+        #expect(counted.batches == 600 && counted.digest == digest)
     }
 
     @Test func `damage that the second thread meets stops the replay before it`() throws {
-        let test = try store(batches: 1200)
+        let test = try store(batches: 1600)
         var segments = try test.layer.names(in: "\(TestStore.path)/log").filter { $0.hasSuffix(".seg") }
         segments.sort()
         let victim = segments[segments.count - 2]
@@ -65,7 +65,7 @@ import Testing
         try file.writeFully(zeros.span, at: half)
         let store = try Store.open(at: TestStore.path, access: .dryRun(StoreOptions()), layer: test.layer)
         let report = try store.replay(from: 0)
-        #expect(report.to > 640 && report.to < 1200)
+        #expect(report.to > 1100 && report.to < 1600)
         #expect(store.damage?.code == .damaged)
         let other = try self.store(batches: Int(report.to))
         #expect(try report.digest == other.digest())
