@@ -31,9 +31,9 @@ struct DecodedFrames: Sendable {
 
 /// Decodes the log's frames in order.
 ///
-/// Small tails are decoded where they are used. After some hundred thousand samples' worth a second thread reads,
-/// checks and decodes ahead while the first one applies: a replay on two processors then takes about as long as
-/// applying alone. What comes out is the same.
+/// Small tails are decoded where they are used. After a thousand frames, or some ten thousand samples, a second thread
+/// reads, checks and decodes ahead while the first one applies: a replay on two processors then takes about as long
+/// as applying alone. What comes out is the same.
 final class FrameStream {
     private let maker: FrameMaker
     private var ahead: DecodeAhead?
