@@ -34,7 +34,9 @@ let package = Package(
             name: "HKLog", dependencies: ["HKLogFormat", "CHKLogShims"], swiftSettings: swiftSettings),
         .target(
             name: "HKLogJSONLines", dependencies: ["HKLog", "HKLogFormat"], swiftSettings: swiftSettings),
-        .target(name: "HKLogAppleHealth", dependencies: ["HKLog", "CZip"], swiftSettings: swiftSettings),
+        .target(
+            name: "HKLogAppleHealth", dependencies: ["HKLog", "CHKLogShims", "CZip"],
+            swiftSettings: swiftSettings),
         .target(
             name: "HKLogSynthesis", dependencies: ["HKLog", "HKLogFormat", "CZip"],
             swiftSettings: swiftSettings),

@@ -33,6 +33,17 @@ void *hklog_memory_grow(void *block, size_t old_count, size_t new_count) {
     return grown;
 }
 
+void hklog_memory_populate(uintptr_t address, size_t count) {
+#ifdef MADV_POPULATE_WRITE
+    /* Only whole pages within; a fault here is no fault: the pages come when they are used. */
+    uintptr_t first = (address + 4095) & ~(uintptr_t)4095, end = (address + count) & ~(uintptr_t)4095;
+    if (first < end) madvise((void *)first, end - first, MADV_POPULATE_WRITE);
+#else
+    (void)address;
+    (void)count;
+#endif
+}
+
 void hklog_memory_free(void *block, size_t count) {
     if (!block) return;
     if (count >= MAPPED_FROM)
@@ -45,6 +56,11 @@ void *hklog_memory_grow(void *block, size_t old_count, size_t new_count) {
     char *grown = realloc(block, new_count ? new_count : 1);
     if (grown && new_count > old_count) memset(grown + old_count, 0, new_count - old_count);
     return grown;
+}
+
+void hklog_memory_populate(uintptr_t address, size_t count) {
+    (void)address;
+    (void)count;
 }
 
 void hklog_memory_free(void *block, size_t count) {

@@ -81,6 +81,44 @@ import Testing
                 .first { $0.type.hasPrefix("HKQuantity") }?.uuid)
     }
 
+    @Test(
+        arguments: [
+            ("BodyMass", "150", "lb", "68.03885550", "kg", true),
+            ("BodyMass", "68.03885550", "kg", "150", "lb", true),
+            ("BodyMass", "150", "lb", "150", "kg", false),
+            ("BodyMass", "70", "kg", "70.00006", "kg", true),
+            ("BodyMass", "70", "kg", "70.00014", "kg", false),
+            ("BodyTemperature", "98.6", "degF", "37", "degC", true),
+            ("BodyTemperature", "98.6", "degF", "37.001", "degC", false),
+            ("BloodGlucose", "5.4", "mmol&lt;180.1558800000541&gt;/L", "97.28417520002921", "mg/dL", true),
+            ("StepCount", "0", "count", "-0", "count", true),
+            ("StepCount", "5", "count", "-5", "count", false),
+            ("OfTheFuture", "1", "km", "1000", "m", true), ("OfTheFuture", "1", "km", "1000", "s", false),
+            ("OfTheFuture", "1", "wobble", "1", "wobble", true),
+            ("OfTheFuture", "1", "wobble", "1", "wibble", false),
+        ] as [(String, String, String, String, String, Bool)])
+    func `twins meet in other units`(
+        type: String, value: String, unit: String, twinValue: String, twinUnit: String, isTwin: Bool
+    ) throws {
+        func record(_ value: String, _ unit: String) -> String {
+            ExportFixture.record(
+                "HKQuantityTypeIdentifier" + type, value: value, unit: unit, source: "A &amp; B")
+        }
+        func correlation(_ member: String) -> String {
+            "<Correlation type=\"HKCorrelationTypeIdentifierFood\" \(dates)>\(member)</Correlation>"
+        }
+        let (top, child) = (record(value, unit), record(twinValue, twinUnit))
+        for elements in [top + correlation(child), correlation(child) + top] {
+            let (samples, report) = try imported(elements)
+            #expect(samples.count == (isTwin ? 2 : 3) && report.records == samples.count)
+        }
+        // How the source's name is escaped makes no difference.
+        let escaped = child.replacing("A &amp; B", with: "&#65; &#38; B")
+        #expect(try imported(top + correlation(escaped)).samples.count == (isTwin ? 2 : 3))
+        let other = child.replacing("A &amp; B", with: "A &amp; C")
+        #expect(try imported(top + correlation(other)).samples.count == 3)
+    }
+
     @Test func `everything else is kept whole as other samples`() throws {
         let (samples, report) = try imported(
             """

@@ -78,7 +78,7 @@ extension AppleHealthImporter {
 
     /// Imports what lies at a path.
     func run(path: String, into destination: inout MemoryDestination) throws(HKLogError) -> ImportReport {
-        try run(path, into: &destination, rules: .utc) { _ in }
+        try run(FoundExport.find(at: path), into: &destination, rules: .utc) { _ in }
     }
 }
 

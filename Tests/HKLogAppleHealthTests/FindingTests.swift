@@ -300,6 +300,43 @@ private func failure(_ path: String) -> HKLogError? {
         #expect(problem.offset == document.utf8.distance(from: document.startIndex, to: place.lowerBound))
     }
 
+    @Test func `a route that the document names and the zip does not hold stays, another one goes`() throws {
+        let folder = TestFolder()
+        var destination = MemoryDestination()
+        let importer = AppleHealthImporter()
+        let second =
+            elements + "\n"
+            + elements.replacing("08:30:00", with: "08:40:00")
+            .replacing("/route.gpx", with: "/second.gpx").replacing(ExportFixture.record(), with: "")
+            .replacing("O1", with: "O2")
+        func zip(_ text: String, _ routes: [String]) -> String {
+            var writer = ZipWriter()
+            writer.add("e/export.xml", ExportFixture.document(text))
+            for route in routes {
+                let points =
+                    route == "route" ? gpx : gpx.replacing("07:00:00", with: "07:0\(route.utf8.count):00")
+                writer.add("e/workout-routes/\(route).gpx", Array(points.utf8))
+            }
+            return folder.write(writer.finish(), "export.zip")
+        }
+        func routes() -> Int { destination.live.count { $0.type == "HKWorkoutRouteTypeIdentifier" } }
+        let first = try importer.run(path: zip(second, ["route", "second", "no"]), into: &destination)
+        #expect(first.count(of: "workout route whose") == 0 && routes() == 3)
+        // The folder of routes was taken out: what the document names stays, and so does what could be it.
+        let without = try importer.run(path: zip(second, []), into: &destination)
+        #expect(
+            without.complete && without.deleted == 0 && without.keptMissing == 3 && !without.wroteAnything)
+        #expect(without.count(of: "workout route whose file is missing") == 2)
+        // Every file that is named is there: the others were deleted on the phone.
+        let unnamed = try importer.run(path: zip(second, ["route", "second"]), into: &destination)
+        #expect(unnamed.deleted == 1 && routes() == 2)
+        // A workout that no longer names a route has none.
+        let less = try importer.run(path: zip(elements, []), into: &destination)
+        #expect(less.count(of: "workout route whose file is missing") == 1 && less.keptMissing == 1)
+        #expect(routes() == 1)
+        #expect(destination.live.count { $0.type == "HKWorkoutTypeIdentifier" } == 1)
+    }
+
     @Test func `a link that leads out of the folder is not followed`() throws {
         let folder = TestFolder()
         let outside = TestFolder()
@@ -323,7 +360,7 @@ private func failure(_ path: String) -> HKLogError? {
         let folder = TestFolder()
         folder.write([1], ".export.zip.icloud")
         let error = #expect(throws: HKLogError.self) {
-            try AppleHealthImporter.requireInput(folder.path + "export.zip")
+            try FoundExport.find(at: folder.path + "export.zip")
         }
         #expect(error?.code == .notFound && error?.message.contains("iCloud") == true)
     }

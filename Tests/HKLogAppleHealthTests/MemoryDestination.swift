@@ -70,7 +70,7 @@ struct MemoryDestination: ImportDestination {
         for (row, sample) in rows.enumerated() { body(row, sample.uuid, row) }
     }
 
-    func otherStreams(holding type: String) -> [String] { others[type] ?? [] }
+    func otherStreams(holding types: [String]) -> [[String]] { types.map { others[$0] ?? [] } }
 
     mutating func append(_ batch: Batch) throws(HKLogError) {
         if batches.count == failingAppend { throw HKLogError(.inputOutput, "no room") }

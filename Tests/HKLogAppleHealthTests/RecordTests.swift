@@ -212,4 +212,24 @@ import Testing
             #expect(instant(text) == nil, "\(text)")
         }
     }
+
+    @Test func `the fast way reads a date as the other one does, whatever it read before`() {
+        var dates = ExportDate()
+        func fast(_ text: [UInt8]) -> Int64? {
+            unsafe text.withUnsafeBufferPointer { unsafe dates.fast($0.baseAddress.unsafelyUnwrapped) }
+        }
+        #expect(fast([UInt8](repeating: 0, count: 16) + Array(":00 +0000".utf8)) == nil)
+        #expect(fast(Array("1970-01-01 00:00:00 +0000".utf8)) == 0)
+        #expect(fast(Array("2015-03-06 08:00:07 +0100".utf8)) == 1_425_625_207_000_000)
+        var text = Array("2015-03-06 08:00:07 +0100".utf8)
+        var generator = SystemRandomNumberGenerator()
+        let bytes = Array("0123456789 :-+/;\0\u{FF}".utf8)
+        for round in 0..<4000 {
+            if round % 4 == 0 { text = Array("20\(10 + round % 20)-03-06 08:00:07 +0100".utf8) }
+            text[Int.random(in: 0..<25, using: &generator)] = bytes.randomElement(using: &generator) ?? 0
+            // The other way reads more forms than this one.
+            let isOfThisForm = text[10] == 0x20 && text[19] == 0x20 && text[16] == UInt8(ascii: ":")
+            #expect(fast(text) == (isOfThisForm ? ExportDate.instant(text) : nil))
+        }
+    }
 }

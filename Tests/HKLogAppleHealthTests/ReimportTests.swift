@@ -224,6 +224,51 @@ extension ReimportTests {
         #expect(again.same == 19_999 && again.changed == 1)
     }
 
+    @Test func `the order of metadata, attributes, members and statistics means nothing`() throws {
+        func entry(_ key: String, _ value: String) -> String {
+            "<MetadataEntry key=\"\(key)\" value=\"\(value)\"/>"
+        }
+        func pressure(_ type: String, _ value: String) -> String {
+            ExportFixture.record("HKQuantityTypeIdentifierBloodPressure" + type, value: value, unit: "mmHg")
+        }
+        func distance(_ type: String, _ sum: String, _ unit: String) -> String {
+            "<WorkoutStatistics type=\"\(type)\" sum=\"\(sum)\" unit=\"\(unit)\"/>"
+        }
+        let dates = "startDate=\"2024-01-02 08:00:00 +0100\" endDate=\"2024-01-02 08:30:00 +0100\""
+        func document(_ entries: [String], _ members: [String], _ statistics: [String], _ workout: [String])
+            -> [UInt8]
+        {
+            ExportFixture.document(
+                ExportFixture.record(children: entries.joined())
+                    + "<Correlation type=\"HKCorrelationTypeIdentifierBloodPressure\" \(dates)>"
+                    + members.joined() + "</Correlation>"
+                    + "<Workout \(workout.joined(separator: " ")) \(dates)>" + statistics.joined()
+                    + "<WorkoutEvent type=\"T\" date=\"2024-01-02 08:10:00 +0100\">"
+                    + entries.reversed().joined() + "</WorkoutEvent></Workout>")
+        }
+        let entries = [entry("a", "1"), entry("b", "2"), entry("c", "3"), entry("a", "4")]
+        let members = [pressure("Systolic", "120"), pressure("Diastolic", "80")]
+        let statistics = [distance("A", "5", "km"), distance("B", "7", "kcal")]
+        let workout = ["workoutActivityType=\"X\"", "duration=\"5\"", "durationUnit=\"min\""]
+        var destination = MemoryDestination()
+        let importer = AppleHealthImporter()
+        let first = try importer.run(document(entries, members, statistics, workout), into: &destination)
+        #expect(first.added == 5)
+        let shuffled = [entries[2], entries[0], entries[1], entries[3]]
+        let other = try importer.run(
+            document(shuffled, members.reversed(), statistics.reversed(), workout.reversed()),
+            into: &destination)
+        #expect(other.same == 5 && !other.wroteAnything)
+        // Another text, and another order of the texts of one key, are changes.
+        let swapped = [entries[3], entries[1], entries[2], entries[0]]
+        let changed = try importer.run(document(swapped, members, statistics, workout), into: &destination)
+        #expect(changed.changed == 2 && changed.same == 3)
+        let nearby = try importer.run(
+            document(swapped, members, [distance("B", "7", "kcal"), distance("A", "6", "km")], workout),
+            into: &destination)
+        #expect(nearby.changed == 1 && nearby.same == 4)
+    }
+
     @Test func `new attributes of known elements are kept and counted`() throws {
         let (samples, report) = try imported(
             "<ActivitySummary dateComponents=\"2024-01-02\" appleMoveTime=\"3\" appleFutureTime=\"4\"/>")

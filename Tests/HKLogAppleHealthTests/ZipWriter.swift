@@ -15,10 +15,10 @@ struct ZipWriter {
     mutating func add(
         _ name: String, _ contents: [UInt8], form: Form = .deflated, hasDescriptor: Bool = false,
         isZip64: Bool = false,
-        isEncrypted: Bool = false, checksum: UInt32? = nil
+        isEncrypted: Bool = false, checksum: UInt32? = nil, packed: [UInt8]? = nil
     ) {
         let crc = checksum ?? ZipWriter.crc32(contents)
-        let data = form == .stored ? contents : ZipWriter.deflate(contents)
+        let data = packed ?? (form == .stored ? contents : ZipWriter.deflate(contents))
         let nameBytes = Array(name.utf8)
         var flags: UInt64 = 0x800
         if hasDescriptor { flags |= 8 }
@@ -77,6 +77,48 @@ struct ZipWriter {
         count += 1
     }
 
+    /// Adds a file in which one byte stands very often after a beginning: a few bytes that unpack to many.
+    mutating func addRun(_ name: String, _ head: [UInt8], of byte: UInt8, count: Int, _ tail: [UInt8] = []) {
+        let runs = count / 258
+        var contents = head
+        contents.reserveCapacity(head.count + 1 + runs * 258 + tail.count)
+        contents += [UInt8](repeating: byte, count: 1 + runs * 258) + tail
+        add(name, contents, packed: ZipWriter.packed(head, byte, runs: runs, tail))
+    }
+
+    /// Deflate with the fixed codes: literals, then copies of the 258 bytes before.
+    private static func packed(_ head: [UInt8], _ byte: UInt8, runs: Int, _ tail: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = []
+        var bits: UInt64 = 0
+        var bitCount: UInt64 = 0
+        func put(_ value: UInt64, _ count: UInt64) {
+            bits |= value << bitCount
+            bitCount += count
+            while bitCount >= 8 {
+                output.append(UInt8(truncatingIfNeeded: bits))
+                bits >>= 8
+                bitCount -= 8
+            }
+        }
+        /// A code, which goes in from its highest bit.
+        func code(_ value: UInt64, _ count: UInt64) {
+            for bit in (0..<count).reversed() { put(value >> bit & 1, 1) }
+        }
+        func literal(_ byte: UInt8) {
+            if byte < 144 { code(0x30 + UInt64(byte), 8) } else { code(0x190 + UInt64(byte) - 144, 9) }
+        }
+        put(0b011, 3)
+        for byte in head + [byte] { literal(byte) }
+        for _ in 0..<runs {
+            code(0b1100_0101, 8)
+            code(0, 5)
+        }
+        for byte in tail { literal(byte) }
+        code(0, 7)
+        put(0, 7)
+        return output
+    }
+
     /// The whole archive.
     func finish() -> [UInt8] {
         var all = bytes + directory
@@ -109,12 +151,16 @@ struct ZipWriter {
         return output
     }
 
+    private static let crcTable: [UInt32] = (0..<256).map { (byte: UInt32) -> UInt32 in
+        var crc = byte
+        for _ in 0..<8 { crc = crc & 1 != 0 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
+        return crc
+    }
+
     private static func crc32(_ contents: [UInt8]) -> UInt32 {
         var crc: UInt32 = 0xFFFF_FFFF
-        for byte in contents {
-            crc ^= UInt32(byte)
-            for _ in 0..<8 { crc = crc & 1 != 0 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
-        }
+        let table = crcTable
+        for byte in contents { crc = crc >> 8 ^ table[Int((crc ^ UInt32(byte)) & 0xFF)] }
         return ~crc
     }
 }

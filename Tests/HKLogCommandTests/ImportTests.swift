@@ -65,6 +65,48 @@ struct ImportTests {
         #expect(try work.run("info", "--format", "json").object["samples"] as? Int == 5)
     }
 
+    @Test func `a report has a line for every case, with its place`() throws {
+        let work = try Workspace()
+        let odd = record(steps, "NaN", minute: 1)
+        let records = [
+            record(steps, "1", minute: 0), odd, odd, record(steps, "5", minute: 2, attributes: " new=\"x\""),
+            "<Record type=\"\(steps)\" value=\"1\"/>", "<Novelty/>",
+            record(steps, "7\" x=\"", minute: 3).dropLast(3) + "/>",
+            record(steps, "2", minute: 4),
+        ]
+        let text = export(records)
+        let file = try work.write(text, to: "export.xml")
+        let outcome = try work.run("import", file, "--format", "json", "--report", work.path("r.jsonl"))
+        #expect(outcome.status == 0 && outcome.object["skipped"] as? Int == 4, "\(outcome.output)")
+        let cases = try work.read("r.jsonl").split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+        let problems = try #require(outcome.object["problems"] as? [[String: Any]])
+        // As many lines as the counts say; the first of each kind stands where the list of kinds says.
+        #expect(problems.reduce(0) { $0 + ($1["count"] as? Int ?? 0) } == cases.count)
+        for problem in problems {
+            let same = cases.filter { $0["what"] as? String == problem["what"] as? String }
+            #expect(same.count == problem["count"] as? Int)
+            #expect(same.first?["offset"] as? Int == problem["offset"] as? Int)
+        }
+        let skipped = cases.filter { ($0["what"] as? String)?.hasPrefix("quantity whose value") == true }
+        let first = try #require(text.range(of: odd))
+        let place = text.utf8.distance(from: text.startIndex, to: first.lowerBound)
+        #expect(skipped.map { $0["offset"] as? Int } == [place, place + odd.utf8.count + 1])
+        #expect(cases.contains { $0["what"] as? String == "quote that is not closed, its element skipped" })
+        // An import that stops leaves its report, too.
+        let many = (0..<150).map {
+            record(steps, "\($0)", minute: $0 % 50).replacingOccurrences(
+                of: "09:00:00", with: "0\($0 / 50):00:00")
+        }
+        try work.write(export(many), to: "export.xml")
+        #expect(try work.run("import", file, "--stream", "other").status == 0)
+        try work.write(export([odd]), to: "export.xml")
+        #expect(
+            try work.run("import", file, "--stream", "other", "--report", work.path("s.jsonl")).status == 65)
+        #expect(try work.read("s.jsonl").contains("quantity whose value is missing"))
+    }
+
     @Test func `an import that would delete much stops before it appends`() throws {
         let work = try Workspace()
         let many = (0..<150).map { index in
@@ -87,6 +129,13 @@ struct ImportTests {
 
     @Test func `what is no export is refused with 65`() throws {
         let work = try Workspace()
-        #expect(try work.run("import", try work.write("hello", to: "x.txt")).status == 65)
+        let outcome = try work.run("import", try work.write("hello", to: "x.txt"))
+        #expect(outcome.status == 65 && outcome.errors.contains("no Apple Health export"))
+        #expect(!work.exists("health.hklog"), "no store is left behind")
+        #expect(try work.run("import", work.path("none.zip")).status == 66)
+        try work.write("x", to: ".cloud.zip.icloud")
+        let cloud = try work.run("import", work.path("cloud.zip"))
+        #expect(cloud.status == 66 && cloud.errors.contains("iCloud"))
+        #expect(!work.exists("health.hklog"))
     }
 }

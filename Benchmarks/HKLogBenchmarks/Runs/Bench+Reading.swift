@@ -58,6 +58,7 @@ extension Bench {
         let store = try store()
         var figures = try work(.daily, settings(path: store))
         report.add("all types, all days", figures, samples: 0)
+        report.add("the same as rows with their texts", figures, samples: 0, timed: "rowsSeconds")
         report.add("one type, one year", figures, samples: 0, timed: "yearSeconds")
         report.ratio("all: ms", figures.spread("seconds").map { $0.median * 1e3 }, atMost: 1)
         report.ratio(

@@ -20,27 +20,49 @@ enum ReadingWorker {
         return meter.figures
     }
 
-    /// From opening a store that has a checkpoint to the daily statistics of all types.
+    /// From opening a store that has a checkpoint to the statistics of all days of all types.
     static func open(_ settings: WorkerSettings) throws -> Figures {
         var meter = Meter(runs: settings.runs)
-        var rows = 0
+        var days = Days()
         try meter.measure(
             setUp: { if settings.evicting { try Directory.evict(settings.path) } },
             work: { _ in
                 let store = try Store.open(at: settings.path, access: .read)
-                rows = try store.statistics(StatisticsQuery()).rows.count
+                days = try Days(store)
             },
             tearDown: { _ in })
-        meter.note("rows", rows)
+        meter.note("days", days.count)
         return meter.figures
+    }
+
+    /// What a chart of everything would take from each day.
+    private struct Days {
+        var count = 0
+        var sum = 0.0
+
+        init() {}
+
+        init(_ store: Store) throws {
+            var own = Days()
+            try store.forEachDay { _, day in
+                own.count += 1
+                own.sum += day.sum.isNaN ? day.average : day.sum
+            }
+            self = own
+        }
     }
 
     static func daily(_ settings: WorkerSettings) throws -> Figures {
         let store = try Store.open(at: settings.path, access: .read)
         var all = Meter(runs: settings.runs * 5)
-        var rows = 0
-        try all.measure { rows = try store.statistics(StatisticsQuery()).rows.count }
-        all.note("rows", rows)
+        var days = Days()
+        try all.measure { days = try Days(store) }
+        all.note("days", days.count)
+        all.note("sum", days.sum)
+        var rows = Meter(runs: settings.runs * 5)
+        var rowCount = 0
+        try rows.measure { rowCount = try store.statistics(StatisticsQuery()).rows.count }
+        all.note("rows", rowCount)
         var query = StatisticsQuery(type: WorkloadType.all[1].identifier)
         query.start = Timestamp(microseconds: 1_609_459_200_000_000)
         query.end = Timestamp(microseconds: 1_640_995_200_000_000)
@@ -50,6 +72,7 @@ enum ReadingWorker {
         all.note("yearRows", yearRows)
         var figures = all.figures
         figures.append("yearSeconds", year.figures["seconds"])
+        figures.append("rowsSeconds", rows.figures["seconds"])
         return figures
     }
 }

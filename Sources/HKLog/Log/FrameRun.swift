@@ -20,6 +20,9 @@ package struct FrameRun: Sendable {
 
     package init() {}
 
+    /// Forgets the frames and keeps the memory.
+    mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
+
     /// How many bytes the frames take in their file, headers and all.
     package var byteCount: Int { entries.reduce(0) { $0 + $1.record.byteCount } }
 

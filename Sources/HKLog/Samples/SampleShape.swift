@@ -121,3 +121,56 @@ package struct SampleShape: Equatable, Sendable {
         self.init(valueKind: kind, type: type, unit: unit, source: source, device: device)
     }
 }
+
+/// What must be known of a label before its rows are taken: found without making a text of anything.
+package struct LabelOutline: Equatable {
+    /// Where the type's text stands in the label.
+    package var type: Range<Int>
+    package var hasUnit: Bool
+
+    /// Looks through a label; `nil` exactly where `SampleShape(label:)` is.
+    package init?(label bytes: Span<UInt8>) {
+        var position = 0
+        /// Moves over the text that begins here; `absent` where there is none, nil for damage.
+        func text() -> Range<Int>? {
+            var length: UInt64 = 0
+            var shift: UInt64 = 0
+            while true {
+                guard position < bytes.count, shift < 63 else { return nil }
+                let next = bytes[position]
+                position += 1
+                length |= UInt64(next & 0x7F) << shift
+                if next < 0x80 { break }
+                shift += 7
+            }
+            if length == 0 { return LabelOutline.absent }
+            guard length - 1 <= UInt64(bytes.count - position) else { return nil }
+            let start = position
+            position += Int(length - 1)
+            return start..<position
+        }
+        /// Moves over so many texts when a byte says that they follow; false for damage.
+        func group(of count: Int) -> Bool {
+            guard position < bytes.count, bytes[position] <= 1 else { return false }
+            let isThere = bytes[position] == 1
+            position += 1
+            guard isThere else { return true }
+            for _ in 0..<count {
+                guard text() != nil else { return false }
+            }
+            return true
+        }
+        guard position < bytes.count, RowValueKind(rawValue: bytes[position]) != nil else { return nil }
+        position += 1
+        guard let type = text(), type != LabelOutline.absent, let unit = text() else { return nil }
+        guard group(of: LabelOutline.sourceTexts), group(of: LabelOutline.deviceTexts),
+            position == bytes.count
+        else { return nil }
+        self.type = type
+        hasUnit = unit != LabelOutline.absent
+    }
+
+    private static let absent = -1 ..< -1
+    private static let sourceTexts = 5
+    private static let deviceTexts = 8
+}

@@ -2,6 +2,7 @@ internal import HKLogFormat
 
 /// Finds a uuid that stands twice in one batch, at the cost of one probe each.
 struct RepeatFinder: ~Copyable {
+    /// For each slot the index of a uuid + 1, or 0.
     private var slots: [UInt32] = []
     private let seed: (UInt64, UInt64)
 
@@ -13,20 +14,26 @@ struct RepeatFinder: ~Copyable {
         guard uuids.count > 1 else { return nil }
         var wanted = 16
         while wanted < uuids.count * 2 { wanted *= 2 }
-        if slots.count == wanted {
-            for index in slots.indices { slots[index] = 0 }
-        } else {
-            slots = [UInt32](repeating: 0, count: wanted)
-        }
-        let mask = wanted - 1
-        for index in uuids.indices {
-            var slot = Int(truncatingIfNeeded: RowTable.hash(uuids[index], seed)) & mask
-            while slots[slot] != 0 {
-                if uuids[Int(slots[slot]) - 1] == uuids[index] { return index }
-                slot = (slot + 1) & mask
+        if slots.count < wanted { slots = [UInt32](repeating: 0, count: wanted) }
+        let (mask, seed) = (UInt64(wanted - 1), seed)
+        return unsafe slots.withUnsafeMutableBufferPointer { slots in
+            unsafe uuids.withUnsafeBufferPointer { uuids in
+                unsafe UnsafeMutableBufferPointer(rebasing: slots[0..<wanted]).update(repeating: 0)
+                for index in 0..<uuids.count {
+                    let uuid = unsafe uuids[index]
+                    // Sound: the mask keeps slots within the table, and indices in it are those of earlier uuids. At
+                    // most half of it is taken, so that the search ends.
+                    var slot = Int(truncatingIfNeeded: RowTable.hash(uuid, seed) & mask)
+                    while true {
+                        let entry = unsafe slots[slot]
+                        if entry == 0 { break }
+                        if unsafe uuids[Int(entry) &- 1] == uuid { return index }
+                        slot = (slot &+ 1) & Int(truncatingIfNeeded: mask)
+                    }
+                    unsafe slots[slot] = UInt32(truncatingIfNeeded: index &+ 1)
+                }
+                return nil
             }
-            slots[slot] = UInt32(index + 1)
         }
-        return nil
     }
 }

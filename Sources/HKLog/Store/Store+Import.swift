@@ -109,17 +109,20 @@ extension Store {
         }
     }
 
-    /// The other streams that have shown samples of a type, by name.
-    package func streams(holding type: String, besides stream: String) throws(HKLogError) -> [String] {
+    /// For each type, the other streams that have shown samples of it, by name.
+    ///
+    /// One pass over the shapes, however many types are asked for.
+    package func streams(holding types: [String], besides stream: String) throws(HKLogError) -> [[String]] {
         try withViews { views throws(HKLogError) in
-            guard let typeID = views.symbols.typeID(type) else { return [] }
             let own = views.symbols.streamID(stream)
-            var others: Set<UInt32> = []
-            for shape in views.symbols.shapes
-            where shape.typeID == typeID && shape.shownCount > 0 && shape.streamID != own {
-                others.insert(shape.streamID)
+            var streamsByType: [UInt32: Set<UInt32>] = [:]
+            for shape in views.symbols.shapes where shape.shownCount > 0 && shape.streamID != own {
+                streamsByType[shape.typeID, default: []].insert(shape.streamID)
             }
-            return others.map { views.symbols.streamName($0) }.sorted()
+            return types.map { type in
+                let streams = views.symbols.typeID(type).flatMap { streamsByType[$0] } ?? []
+                return streams.map { views.symbols.streamName($0) }.sorted()
+            }
         }
     }
 }

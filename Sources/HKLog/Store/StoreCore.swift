@@ -345,39 +345,50 @@ final class StoreCore {
         if let numbering = batch.numbering, numbering.epoch < 1 || numbering.sequence < 1 {
             throw HKLogError(.invalidData, "epoch, seq: expected numbers from 1")
         }
-        let earliest = Timestamp.earliest.microseconds
-        let latest = Timestamp.latest.microseconds
-        for index in 0..<batch.rows.count {
-            let start = batch.rows.starts[index]
-            let duration = batch.rows.durations[index]
-            guard start >= earliest, start <= latest, duration >= 0, duration <= latest - start else {
-                throw HKLogError(
-                    .invalidData,
-                    "added[\(index)]: expected start and end between the years 1 and 9999, end not before start"
-                )
-            }
+        try checkRows(batch.rows)
+    }
+
+    private func checkRows(_ rows: borrowing RowColumns) throws(HKLogError) {
+        let (starts, durations, values) = (rows.starts.span, rows.durations.span, rows.values.span)
+        // Nearly always all is well: whether it is is asked of all rows at once, and where it is not only then.
+        var isBad = false
+        for index in 0..<starts.count {
+            isBad = !StoreCore.isTime(starts[index], durations[index]) || isBad
         }
-        for shape in batch.rows.shapes where shape.valueKind == .double {
-            for index in 0..<batch.rows.count
-            where batch.rows.shapes[Int(batch.rows.shapeIDs[index])].valueKind == .double
-                && !Double(bitPattern: batch.rows.values[index]).isFinite
-            {
-                throw HKLogError(.invalidData, "added[\(index)].value: expected a finite number")
-            }
-            break
+        if isBad {
+            let index = (0..<rows.count).first { !StoreCore.isTime(rows.starts[$0], rows.durations[$0]) } ?? 0
+            throw HKLogError(
+                .invalidData,
+                "added[\(index)]: expected start and end between the years 1 and 9999, end not before start")
         }
+        let isDouble = rows.shapes.map { $0.valueKind == .double }
+        guard isDouble.contains(true) else { return }
+        for index in 0..<values.count where !Double(bitPattern: values[index]).isFinite { isBad = true }
+        // Among integers there may be some that would be no finite numbers.
+        guard isBad else { return }
+        for index in 0..<values.count
+        where isDouble[Int(rows.shapeIDs[index])] && !Double(bitPattern: values[index]).isFinite {
+            throw HKLogError(.invalidData, "added[\(index)].value: expected a finite number")
+        }
+    }
+
+    @inline(__always)
+    private static func isTime(_ start: Int64, _ duration: Int64) -> Bool {
+        start >= Timestamp.earliest.microseconds && start <= Timestamp.latest.microseconds && duration >= 0
+            && duration <= Timestamp.latest.microseconds &- start
     }
 
     /// A type's samples bear the kind of value that it has.
     private func check(_ shape: RowShape, kept: Bool) throws(HKLogError) {
-        guard let shape = SampleShape(label: shape.label), !shape.type.isEmpty else {
+        guard let outline = LabelOutline(label: shape.label.span), !outline.type.isEmpty else {
             throw HKLogError(.invalidData, "added: expected a type for each sample")
         }
-        switch SampleKind.of(shape.type) {
+        var type: String { String(decoding: shape.label[outline.type], as: UTF8.self) }
+        switch SampleKind.of(utf8: shape.label.span.extracting(outline.type)) {
         case .category where shape.valueKind != .integer:
-            throw HKLogError(.invalidData, "added: \(shape.type) is a category: expected a category value")
-        case .quantity where shape.valueKind != .double || shape.unit == nil && !kept:
-            throw HKLogError(.invalidData, "added: \(shape.type) is a quantity: expected a value and a unit")
+            throw HKLogError(.invalidData, "added: \(type) is a category: expected a category value")
+        case .quantity where shape.valueKind != .double || !outline.hasUnit && !kept:
+            throw HKLogError(.invalidData, "added: \(type) is a quantity: expected a value and a unit")
         default: break
         }
     }

@@ -96,7 +96,7 @@ struct ViewLoader {
     ) throws(HKLogError) {
         let reader: LogReader
         do throws(HKLogError) {
-            reader = try LogReader(files, storeID: storeID)
+            reader = try LogReader(files, storeID: storeID, runByteCount: 1 << 20)
         } catch {
             guard error.code == .damaged else { throw error }
             outcome.damage = error
@@ -106,7 +106,19 @@ struct ViewLoader {
         outcome.views.reserve(
             rows: Int(clamping: min(counts.added + counts.deleted, UInt64(UInt32.max) / 4)),
             batches: Int(clamping: min(counts.batches, UInt64(UInt32.max) / 4)))
-        try apply(reader, to: &outcome, until: end, countingFrom: countingFrom, progress: progress)
+        guard end == nil, counts.added >= UInt64(MemoryPopulation.fewestRows),
+            let population = try? MemoryPopulation(of: outcome.views.table)
+        else {
+            return try apply(
+                reader, to: &outcome, until: end, countingFrom: countingFrom, progress: progress)
+        }
+        do throws(HKLogError) {
+            try apply(reader, to: &outcome, until: end, countingFrom: countingFrom, progress: progress)
+        } catch {
+            population.finish()
+            throw error
+        }
+        population.finish()
     }
 
     /// A reader at the views' anchor, if the log there is the one that they were made of.
@@ -130,24 +142,27 @@ struct ViewLoader {
         _ reader: LogReader, to outcome: inout Outcome, until end: UInt64?, countingFrom: UInt64,
         progress: ((UInt64, UInt64) -> Void)? = nil
     ) throws(HKLogError) {
-        var run = FrameRun()
-        var decoder = FrameDecoder()
-        var content = FrameContent()
+        let stream = FrameStream(reader)
+        defer { stream.stop() }
+        var frames = DecodedFrames()
         var skipped = Views.Counts()
         while true {
             if let end, outcome.views.anchor >= end { return }
-            switch try reader.read(into: &run) {
-            case .frames: break
+            stream.next(&frames)
+            switch frames.ending {
+            case .none: break
             case .end(let torn):
                 outcome.tornTail = torn
-                outcome.views.logPosition = reader.position
+                if let position = frames.position { outcome.views.logPosition = position }
                 return
             case .damaged(let finding):
                 outcome.damage = .damaged(finding)
                 return
+            case .failed(let error): throw error
             }
-            for entry in run.entries {
-                switch entry.record {
+            for index in frames.items.indices {
+                let item = frames.items[index]
+                switch item.record {
                 case .gap(let gap):
                     if gap.endAnchor > gap.firstAnchor {
                         outcome.gaps.append(gap.firstAnchor + 1...gap.endAnchor)
@@ -156,11 +171,19 @@ struct ViewLoader {
                         outcome.views.applyGap(to: gap.endAnchor, lastNonce: gap.lastNonce)
                     }
                 case .frame(let header):
-                    guard decoder.decodes(header, run.storedBytes(of: entry), into: &content) else {
+                    guard item.isDecoded else {
                         outcome.damage = .undecodable(
-                            header, segment: run.segment, byteOffset: entry.byteOffset)
+                            header, segment: frames.segment, byteOffset: item.byteOffset)
                         return
                     }
+                    let isPlain =
+                        outcome.views.anchor == header.firstAnchor && outcome.views.anchor >= countingFrom
+                        && header.endAnchor <= end ?? .max
+                    if isPlain {
+                        outcome.views.apply(frames.contents[index], counts: &outcome.counts)
+                        break
+                    }
+                    var content = frames.contents[index]
                     let already =
                         outcome.views.anchor > header.firstAnchor
                         ? Int(outcome.views.anchor - header.firstAnchor) : 0
@@ -190,7 +213,7 @@ struct ViewLoader {
                 }
                 if let end, outcome.views.anchor >= end { return }
             }
-            outcome.views.logPosition = reader.position
+            if let position = frames.position { outcome.views.logPosition = position }
             progress?(outcome.views.anchor, 0)
         }
     }

@@ -31,7 +31,7 @@ struct ByteInterner: ~Copyable {
         var slot = Int(truncatingIfNeeded: hash) & mask
         while slots[slot] != 0 {
             let id = Int(slots[slot]) - 1
-            if hashes[id] == hash && equal(id, wanted) { return id }
+            if hashes[id] == hash && isEqual(id, wanted) { return id }
             slot = (slot + 1) & mask
         }
         return nil
@@ -73,7 +73,8 @@ struct ByteInterner: ~Copyable {
         slots[slot] = UInt32(id + 1)
     }
 
-    private func equal(_ id: Int, _ wanted: Span<UInt8>) -> Bool {
+    /// Whether the bytes with a number are these.
+    func isEqual(_ id: Int, _ wanted: Span<UInt8>) -> Bool {
         let start = id == 0 ? 0 : ends[id - 1]
         guard ends[id] - start == wanted.count else { return false }
         return unsafe bytes.withUnsafeBytes { own in

@@ -34,6 +34,12 @@ struct Column<Element: BitwiseCopyable>: ~Copyable {
         capacity = wanted
     }
 
+    /// The memory behind the column, used or not.
+    var extent: MemoryExtent {
+        unsafe MemoryExtent(
+            address: UInt(bitPattern: base), byteCount: capacity * MemoryLayout<Element>.stride)
+    }
+
     /// Makes room for `more` elements beyond the present ones, growing by a quarter at least.
     mutating func reserveMore(_ more: Int) {
         let wanted = count + more

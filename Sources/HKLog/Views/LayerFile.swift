@@ -29,7 +29,7 @@ struct LayerHeader: Equatable {
     static let byteCount = 4096
     static let magic: UInt32 = 0x7756_4B48
     /// Goes up with every change of what a checkpoint means: an older one is rebuilt, never read wrongly.
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
     static let blockByteCount = 16384
     private static let nameByteCount = 64
     private static let sectionOffset = 512
@@ -276,6 +276,21 @@ final class LayerFile {
         }
         // Sound: the section lies within the file (init) and the index within the section.
         return unsafe bytes.loadUnaligned(fromByteOffset: offset, as: T.self)
+    }
+
+    /// Some elements of a section as bytes, checked; empty when out of range or damaged.
+    func slice<T: BitwiseCopyable>(_ section: Section, elements range: Range<Int>, of type: T.Type)
+        -> UnsafeRawBufferPointer
+    {
+        guard range.lowerBound >= 0, range.upperBound <= section.count else {
+            isDamaged = true
+            return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        let stride = MemoryLayout<T>.stride
+        // Sound: the section lies within the file (init), so its bytes are a section of bytes.
+        return unsafe slice(
+            Section(byteOffset: section.byteOffset, count: section.count * stride),
+            range.lowerBound * stride..<range.upperBound * stride)
     }
 
     /// Some bytes of a section of bytes, checked; empty when out of range or damaged.

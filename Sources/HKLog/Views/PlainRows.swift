@@ -8,20 +8,24 @@ internal import HKLogFormat
 struct PlainRows: ~Copyable {
     /// What a shape's rows have in common, and what they have come to since the last reset.
     struct Shape: BitwiseCopyable {
-        /// The digest of a sample, with what is the shape's already in.
-        var hasher: ContentHasher
+        var hash: SampleHash
         var typeID: UInt32
         /// Samples count in every day that they touch.
         var isSpread: Bool
         var count = 0
         var first = Int64.max
         var last = Int64.min
-        /// The day and bucket of the shape's last row.
+    }
+
+    /// The day and bucket of a type's last row.
+    struct RecentBucket: BitwiseCopyable {
         var day = Int32.min
         var bucket = 0
     }
 
     private(set) var shapes = Column<Shape>()
+    /// By type.
+    private var recent = Column<RecentBucket>()
     /// Shapes with rows since the last reset.
     private(set) var touched: [UInt32] = []
     private(set) var total = 0
@@ -36,13 +40,14 @@ struct PlainRows: ~Copyable {
     mutating func follow(_ symbols: borrowing Symbols, spreads: (UInt32) -> Bool) {
         while shapes.count < symbols.shapes.count {
             let entry = symbols.shapes[shapes.count]
-            shapes.append(Shape(hasher: entry.hasher, typeID: entry.typeID, isSpread: spreads(entry.typeID)))
+            shapes.append(Shape(hash: entry.hash, typeID: entry.typeID, isSpread: spreads(entry.typeID)))
+            while recent.count <= Int(entry.typeID) { recent.append(RecentBucket()) }
         }
     }
 
-    /// Forgets which bucket each shape's last row went to: buckets are to be touched anew.
+    /// Forgets which bucket each type's last row went to: buckets are to be touched anew.
     mutating func forgetBuckets() {
-        for index in 0..<shapes.count { shapes[index].day = .min }
+        for index in 0..<recent.count { recent[index] = RecentBucket() }
     }
 
     mutating func reset() {
@@ -67,7 +72,7 @@ struct PlainRows: ~Copyable {
         let count = rows.count
         hashes.setCount(count)
         // Sound: all indices below are of rows that the caller has appended, of slots under the mask, and of shapes
-        // that `follow` has taken in.
+        // and types that `follow` has taken in.
         let hashes = unsafe hashes.base
         let uuids = unsafe table.uuids.base + rows.lowerBound
         let starts = unsafe table.starts.base
@@ -80,6 +85,7 @@ struct PlainRows: ~Copyable {
         let allUUIDs = unsafe table.uuids.base
         let slots = unsafe table.slots.base
         let shapes = unsafe shapes.base
+        let recent = unsafe recent.base
         let mask = table.slotMask
         for index in 0..<count { unsafe hashes[index] = RowTable.hash(uuids[index], seed) }
         var sum: UInt128 = 0
@@ -120,24 +126,20 @@ struct PlainRows: ~Copyable {
             unsafe shape.pointee.count += 1
             if unsafe start < shape.pointee.first { unsafe shape.pointee.first = start }
             if unsafe start > shape.pointee.last { unsafe shape.pointee.last = start }
-            var hasher = unsafe shape.pointee.hasher
-            hasher.add(uuid.first)
-            hasher.add(uuid.second)
-            hasher.add(UInt64(bitPattern: start))
-            hasher.add(UInt64(bitPattern: duration))
-            unsafe hasher.add(values[row])
             let extra = unsafe Int(extraColumn[row])
-            if extra != 0 {
-                extras[extra - 1 - extraBase].hash(into: &hasher)
-            }
-            sum &+= hasher.finish().sum
+            sum &+= unsafe shape.pointee.hash.of(
+                uuid, start: start, duration: duration, value: values[row],
+                extra: extra == 0 ? nil : extras[extra - 1 - extraBase].hashed)
             unsafe flags[row] |= RowState.chosen | RowState.shown | RowState.linked
             let day = cursor.dayNumber(containing: start)
-            if unsafe day != shape.pointee.day {
-                unsafe shape.pointee.bucket = buckets.touch(BucketKey(type: shape.pointee.typeID, day: day))
-                unsafe shape.pointee.day = day
+            let type = unsafe shape.pointee.typeID
+            let bucket = unsafe recent + Int(type)
+            if unsafe day != bucket.pointee.day {
+                unsafe bucket.pointee.bucket = buckets.touch(BucketKey(type: type, day: day))
+                unsafe bucket.pointee.day = day
             }
-            unsafe links[row] = buckets.push(row, bucket: shape.pointee.bucket)
+            let before = unsafe Int(buckets.push(row, bucket: bucket.pointee.bucket))
+            if before > 0 { unsafe links[before - 1] = UInt32(row + 1) }
             if unsafe shape.pointee.isSpread && duration > 0 && start &+ duration > cursor.end {
                 spreading.append(row)
             }

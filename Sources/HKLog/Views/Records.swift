@@ -50,13 +50,10 @@ struct ExtraRecord: BitwiseCopyable {
 }
 
 extension ExtraRecord {
-    /// Adds what the extra says to a sample's hash: nothing when it is a count of 1 alone, which is what no count
-    /// means.
+    /// What the extra adds to a sample's hash: nothing when it is a count of 1 alone, which is what no count means.
     @inline(__always)
-    func hash(into hasher: inout ContentHasher) {
-        guard count > 1 || metadataByteCount > 0 || payloadByteCount > 0 else { return }
-        hasher.add(digest.low)
-        hasher.add(digest.high)
+    var hashed: RawDigest? {
+        count > 1 || metadataByteCount > 0 || payloadByteCount > 0 ? digest : nil
     }
 }
 

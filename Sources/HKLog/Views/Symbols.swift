@@ -49,8 +49,8 @@ struct ShapeEntry {
     let valueKind: RowValueKind
     /// Values to the canonical unit; `nil` when there is none or the unit does not fit.
     let conversion: UnitConversion?
-    /// A sample's hash with the label already in: what each row of the shape starts from.
-    let hasher: ContentHasher
+    /// The hash of its samples, with the label already in.
+    let hash: SampleHash
     /// Shown rows.
     var shownCount = 0
     /// The least start of a shown row, when there is one.
@@ -64,6 +64,8 @@ struct ShapeEntry {
 /// Numbers for streams, types, sources and shapes, the same for the whole life of a set of views.
 struct Symbols: ~Copyable {
     private(set) var streams = ByteInterner()
+    /// For each stream the hash of its dead uuids.
+    private(set) var deadHashes: [SampleHash] = []
     private var labels = ByteInterner()
     private var typeNames = ByteInterner()
     private var sourceKeys = ByteInterner()
@@ -116,7 +118,11 @@ struct Symbols: ~Copyable {
 
     // MARK: Interning
 
-    mutating func internStream(_ name: Span<UInt8>) -> UInt32 { UInt32(streams.intern(name)) }
+    mutating func internStream(_ name: Span<UInt8>) -> UInt32 {
+        let id = streams.intern(name)
+        if id == deadHashes.count { deadHashes.append(SampleHash(domain: DigestDomain.deadCell, name)) }
+        return UInt32(id)
+    }
 
     /// The number of a type, made known if need be.
     mutating func internType(_ identifier: String) -> UInt32 {
@@ -170,8 +176,6 @@ struct Symbols: ~Copyable {
         let typeID = internType(shape.type)
         let own = internSource(shape.source)
         let type = types[Int(typeID)]
-        var hasher = ContentHasher(domain: DigestDomain.sample)
-        hasher.add(label)
         let id = UInt32(shapes.count)
         shapes.append(
             ShapeEntry(
@@ -179,7 +183,7 @@ struct Symbols: ~Copyable {
                 sourceID: isManual ? Symbols.manualSource : own, ownSourceID: own,
                 sourceClass: isManual ? .manual : SourceClass(source: shape.source, device: shape.device),
                 valueKind: shape.valueKind, conversion: conversion(of: shape, type: type),
-                hasher: hasher))
+                hash: SampleHash(domain: DigestDomain.sample, label)))
         shapesOfLabel[labelID].append(id)
         types[Int(typeID)].shapeIDs.append(id)
         return id

@@ -10,7 +10,7 @@ extension Views {
         refreshRankings()
         guard !buckets.dirty.isEmpty else { return }
         refreshKernelShapes()
-        for index in buckets.dirty { recompute(Int(index)) }
+        recomputeDirty()
         buckets.removeDirty()
         plain.forgetBuckets()
     }
@@ -26,10 +26,38 @@ extension Views {
         }
     }
 
-    private func recompute(_ index: Int) {
+    /// Computes all changed days, half of many on a second thread.
+    ///
+    /// Each day is a pure function of its own rows, so who computes it never shows.
+    private func recomputeDirty() {
+        let dirty = buckets.dirty
+        let half = dirty.count / 2
+        guard layers.isEmpty, half >= Views.fewestDaysForThread,
+            let helper = try? DayThread(views: self, days: dirty[half...])
+        else {
+            for index in dirty { take(dayComputer.compute(Int(index), self), bucket: Int(index)) }
+            return
+        }
+        let own = dirty[..<half].map { dayComputer.compute(Int($0), self) }
+        let others = helper.finish()
+        for (index, result) in zip(dirty, own) { take(result, bucket: Int(index)) }
+        for (index, result) in zip(dirty[half...], others) { take(result, bucket: Int(index)) }
+    }
+
+    /// Fewer days are not worth the start of a thread.
+    private static let fewestDaysForThread = 2048
+
+    private func take(_ result: DayComputer.Result, bucket index: Int) {
+        var record = result.record
         let entry = buckets.entries[index]
+        if !result.categories.isEmpty {
+            record.categoryFirst = UInt64(buckets.categoryRows.count)
+            for row in result.categories {
+                buckets.categoryRows.append(
+                    CategoryRecord(value: row.value, count: row.count, seconds: row.seconds))
+            }
+        }
         let old = entry.hasRecord ? entry.record : layerRecord(entry.key) ?? BucketRecord()
-        let record = compute(entry.key)
         buckets.setRecord(record, bucket: index)
         digestSum &-= old.digest.sum
         digestSum &+= record.digest.sum
@@ -42,69 +70,6 @@ extension Views {
             if let index = layer.bucketIndex(key) { return layer.load(layer.buckets, index) as BucketRecord }
         }
         return nil
-    }
-
-    private func compute(_ key: BucketKey) -> BucketRecord {
-        let type = symbols.types[Int(key.type)]
-        let range = dayRange(key.day)
-        var record = BucketRecord()
-        switch type.statistic {
-        case .none: return record
-        case .cumulative:
-            gatherQuantities(key)
-            guard let result = kernel.cumulativeBucket(of: kernelSamples.span, in: range) else {
-                return record
-            }
-            (record.count, record.value) = (result.count, result.sum)
-        case .discrete(let style):
-            gatherQuantities(key)
-            guard
-                let result = kernel.discreteBucket(
-                    of: kernelSamples.span, in: range, mean: DiscreteMean(style))
-            else { return record }
-            (record.count, record.value) = (result.count, result.average)
-            (record.minimum, record.maximum) = (result.minimum, result.maximum)
-            record.mostRecent = result.mostRecent
-        case .category:
-            let samples = categorySamples(key)
-            let rows = kernel.categoryBucket(
-                of: samples.span, in: range, layers: type.isSleep ? .sleepAnalysis : .one)
-            record.categoryFirst = UInt64(buckets.categoryRows.count)
-            record.categoryCount = UInt32(rows.count)
-            for row in rows {
-                record.count += row.count
-                buckets.categoryRows.append(
-                    CategoryRecord(value: row.value, count: row.count, seconds: row.seconds))
-            }
-            record.hasSeveralSources = samples.contains { $0.rank != samples[0].rank } ? 1 : 0
-            record.digest = digest(key, type, record, rows)
-            return record
-        }
-        let first = kernelSamples.first?.rank
-        record.hasSeveralSources = kernelSamples.contains { $0.rank != first } ? 1 : 0
-        record.digest = digest(key, type, record, [])
-        return record
-    }
-
-    private func digest(_ key: BucketKey, _ type: TypeEntry, _ record: BucketRecord, _ rows: [CategoryRow])
-        -> RawDigest
-    {
-        if record.isEmpty { return RawDigest(low: 0, high: 0) }
-        var hasher = ContentHasher(domain: DigestDomain.bucket)
-        hasher.add(type.digest.low)
-        hasher.add(type.digest.high)
-        hasher.add(UInt64(bitPattern: Int64(key.day)))
-        hasher.add(record.count)
-        hasher.add(record.value.bitPattern)
-        hasher.add(record.minimum.bitPattern)
-        hasher.add(record.maximum.bitPattern)
-        hasher.add(record.mostRecent.bitPattern)
-        for row in rows {
-            hasher.add(UInt64(bitPattern: row.value))
-            hasher.add(row.count)
-            hasher.add(row.microseconds)
-        }
-        return hasher.finish()
     }
 
     func dayRange(_ day: Int32) -> Range<Int64> {
@@ -153,26 +118,6 @@ extension Views {
         }
     }
 
-    /// Rows of a day as the kernel takes them, into `kernelSamples`.
-    ///
-    /// Those whose unit does not fit stay out.
-    private func gatherQuantities(_ key: BucketKey) {
-        kernelSamples.removeAll(keepingCapacity: true)
-        if layers.isEmpty && symbols.types[Int(key.type)].longRows.isEmpty {
-            guard let bucket = buckets.find(key) else { return }
-            table.gather(
-                bucket: bucket, buckets: buckets, shapes: kernelShapes, extras: extras, into: &kernelSamples)
-        } else {
-            forEachShownRow(key) { _, view in
-                if let sample = kernelSample(view) { kernelSamples.append(sample) }
-            }
-        }
-        // Rows are linked newest first; the kernel is quickest with samples in order of time.
-        if let first = kernelSamples.first, let last = kernelSamples.last, first.start > last.start {
-            kernelSamples.reverse()
-        }
-    }
-
     /// A row in the canonical unit, with the rank of its source; `nil` when its unit does not fit.
     func kernelSample(_ view: RowView) -> KernelSample? {
         let shape = symbols.shapes[Int(view.shape)]
@@ -184,12 +129,6 @@ extension Views {
             start: view.start, end: view.end, value: value, measurementCount: count,
             rank: rank(of: shape), uuidHigh: view.uuid.first.byteSwapped,
             uuidLow: view.uuid.second.byteSwapped)
-    }
-
-    private func categorySamples(_ key: BucketKey) -> [KernelCategorySample] {
-        var samples: [KernelCategorySample] = []
-        forEachShownRow(key) { _, view in samples.append(categorySample(view)) }
-        return samples
     }
 
     func categorySample(_ view: RowView) -> KernelCategorySample {

@@ -119,6 +119,10 @@ extension Views {
         while let row = table.next(uuid, hash: hash, probe: &probe) {
             if table.flags[row] & RowState.gone == 0 { body(UInt32(rowBase + row)) }
         }
+        forEachLayerCell(of: uuid, body)
+    }
+
+    private func forEachLayerCell(of uuid: RawUUID, _ body: (UInt32) -> Void) {
         for layer in layers {
             var probe = 0
             let hash = RowTable.hash(uuid, layer.header.seed)
@@ -133,8 +137,18 @@ extension Views {
     ///
     /// `before` leaves out a row that is only being placed.
     func cell(of uuid: RawUUID, stream: UInt32, before: UInt32 = .max) -> UInt32? {
+        var probe = 0
+        let hash = RowTable.hash(uuid, table.seed)
+        while let index = table.next(uuid, hash: hash, probe: &probe) {
+            let row = UInt32(rowBase + index)
+            if row < before, table.flags[index] & RowState.gone == 0,
+                symbols.shapes[Int(table.shapes[index])].streamID == stream
+            {
+                return row
+            }
+        }
         var found: UInt32?
-        forEachCell(of: uuid) { row in
+        forEachLayerCell(of: uuid) { row in
             if row < before && symbols.shapes[Int(view(row).shape)].streamID == stream { found = row }
         }
         return found
@@ -288,6 +302,38 @@ extension LayerFile {
             if candidate < key.raw { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Calls for each bucket from a key through another one, in order.
+    @inline(__always)
+    func forEachBucket(
+        from first: BucketKey, through last: BucketKey, _ body: (BucketKey, borrowing BucketRecord) -> Void
+    ) {
+        let range = firstBucket(from: first)..<max(firstBucket(from: first), endBucket(through: last))
+        let keys = unsafe slice(bucketKeys, elements: range, of: UInt64.self)
+        let records = unsafe slice(buckets, elements: range, of: BucketRecord.self)
+        guard keys.count == range.count * 8,
+            records.count == range.count * MemoryLayout<BucketRecord>.stride
+        else { return }
+        // Sound: both slices have been checked for `range.count` elements, and a section that was written by this
+        // program begins at a multiple of 16; one that does not is read element by element.
+        guard let base = records.baseAddress, UInt(bitPattern: base) & 15 == 0 else {
+            for index in range {
+                let record: BucketRecord = load(buckets, index)
+                body(BucketKey(raw: load(bucketKeys, index)), record)
+            }
+            return
+        }
+        let aligned = unsafe base.assumingMemoryBound(to: BucketRecord.self)
+        for index in 0..<range.count {
+            let key = unsafe keys.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
+            unsafe body(BucketKey(raw: key), aligned[index])
+        }
+    }
+
+    /// The end of the buckets that are not behind a key.
+    private func endBucket(through key: BucketKey) -> Int {
+        key.raw == .max ? bucketKeys.count : firstBucket(from: BucketKey(raw: key.raw + 1))
     }
 
     /// The rows of this layer that touch a bucket.

@@ -62,7 +62,10 @@ extension Views {
     /// Calls for each day bucket of a type that is not empty and meets a range, in order.
     ///
     /// Cost: where everything stands in one layer or in memory, a step from record to record; else a look-up each.
-    func forEachDay(type: UInt32, meeting range: Range<Int64>, _ body: (BucketKey, BucketRecord) -> Void) {
+    @inline(__always)
+    func forEachDay(
+        type: UInt32, meeting range: Range<Int64>, _ body: (BucketKey, borrowing BucketRecord) -> Void
+    ) {
         let first =
             range.lowerBound <= Timestamp.earliest.microseconds
             ? Int32.min : calendar.dayNumber(containing: range.lowerBound)
@@ -72,14 +75,8 @@ extension Views {
         let lowest = BucketKey(type: type, day: first)
         let highest = BucketKey(type: type, day: last)
         if layers.count == 1 && buckets.entries.count == 0 {
-            let layer = layers[0]
-            var index = layer.firstBucket(from: lowest)
-            while index < layer.bucketKeys.count {
-                let key = BucketKey(raw: layer.load(layer.bucketKeys, index))
-                if key > highest { return }
-                let record: BucketRecord = layer.load(layer.buckets, index)
+            layers[0].forEachBucket(from: lowest, through: highest) { key, record in
                 if !record.isEmpty { body(key, record) }
-                index += 1
             }
         } else if layers.isEmpty {
             let order = buckets.inOrder()

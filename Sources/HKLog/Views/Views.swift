@@ -31,6 +31,8 @@ final class Views {
     private var recentExtras = RecentExtras()
     var syncMembers: [RawDigest: [SyncMember]] = [:]
     var streams: [StreamState] = []
+    /// The stream of the last batch applied: most likely that of the next one.
+    private var lastStream: UInt32 = 0
     var buckets: BucketTable
     private var cursor: DayCursor
 
@@ -50,11 +52,13 @@ final class Views {
     var plain = PlainRows()
     var kernelShapes = Column<KernelShape>()
     private var slowRows: [Int] = []
-    private var shapeMap: [UInt32] = []
+    /// Rows of the batch being applied that lost to what their cell already was.
+    private var lostRows: [Int] = []
+    private var frameShapes = FrameShapes()
     private var extraMap: [UInt32] = []
     var kernel = StatisticsKernel()
-    var kernelSamples: [KernelSample] = []
     var days = DayTable()
+    var dayComputer = DayComputer()
 
     /// Makes views of nothing, or of what layers hold.
     ///
@@ -103,25 +107,24 @@ final class Views {
     func apply(_ frame: borrowing FrameContent, counts: inout Counts) {
         var row = 0
         var deletion = 0
-        shapeMap.removeAll(keepingCapacity: true)
-        shapeMap.append(contentsOf: repeatElement(.max, count: frame.rows.shapes.count))
+        frameShapes.begin(shapeCount: frame.rows.shapes.count)
         extraMap.removeAll(keepingCapacity: true)
         extraMap.append(contentsOf: repeatElement(0, count: frame.rows.extras.count))
-        var mappedStream = UInt32.max
-        for index in frame.batches.indices {
-            let entry = frame.batches[index]
-            let stream = streamNumber(entry.stream, previous: mappedStream)
-            if stream != mappedStream {
-                for shape in shapeMap.indices { shapeMap[shape] = .max }
-                mappedStream = stream
-            }
+        let batches = frame.batches.span
+        for index in batches.indices {
+            let facts = BatchFacts(batches, index)
+            let stream = streamNumber(batches[index].stream.span)
+            keep(facts, stream: stream)
+            streams[Int(stream)].note(
+                facts, anchor: batches[index].anchor, logAnchor: anchor + 1,
+                number: UInt32(batchBase + self.batches.count - 1))
             applyBatch(
-                frame, entry, stream: stream, rows: row..<row + entry.addedCount,
-                deletions: deletion..<deletion + entry.deletedCount, counts: &counts)
-            row += entry.addedCount
-            deletion += entry.deletedCount
+                frame, facts, stream: stream, rows: row..<row + facts.addedCount,
+                deletions: deletion..<deletion + facts.deletedCount, counts: &counts)
+            row += facts.addedCount
+            deletion += facts.deletedCount
             anchor += 1
-            nonce = entry.nonce
+            nonce = facts.nonce
         }
     }
 
@@ -132,103 +135,58 @@ final class Views {
         for index in streams.indices { streams[index].hasGap = true }
     }
 
-    private func streamNumber(_ name: [UInt8], previous: UInt32) -> UInt32 {
-        if previous != .max, symbols.streams.bytes(Int(previous)).elementsEqual(name) { return previous }
-        let id = symbols.internStream(name.span)
-        while streams.count <= Int(id) { streams.append(StreamState()) }
-        return id
+    private func streamNumber(_ name: Span<UInt8>) -> UInt32 {
+        if Int(lastStream) < symbols.streams.count, symbols.streams.isEqual(Int(lastStream), name) {
+            return lastStream
+        }
+        lastStream = symbols.internStream(name)
+        while streams.count <= Int(lastStream) { streams.append(StreamState()) }
+        return lastStream
     }
 
     private func applyBatch(
-        _ frame: borrowing FrameContent, _ entry: BatchEntry, stream: UInt32, rows: Range<Int>,
+        _ frame: borrowing FrameContent, _ facts: BatchFacts, stream: UInt32, rows: Range<Int>,
         deletions: Range<Int>, counts: inout Counts
     ) {
-        let batch = UInt32(batchBase + batches.count)
-        noteInStream(entry, stream: stream, batch: batch)
+        let batch = UInt32(batchBase + batches.count - 1)
         counts.batches += 1
         counts.added += UInt64(rows.count)
         counts.deleted += UInt64(deletions.count)
 
-        let ownDeletions = frame.deletions[deletions]
-        counts.suppressed += applyAdds(frame.rows, rows, stream: stream, batch: batch, entry: entry) { uuid in
-            ownDeletions.contains { $0.uuid == uuid }
-        }
+        let firstRow = table.count
+        for index in deletions { table.prefetch(frame.deletions[index].uuid) }
+        applyAdds(frame.rows, rows, stream: stream, batch: batch, facts)
         for index in deletions {
-            applyDelete(
-                frame.deletions[index].uuid, stream: stream, batch: batch, epoch: entry.epoch,
-                sequence: entry.sequence)
+            let hitsOwnAdd = applyDelete(
+                frame.deletions[index].uuid, stream: stream, batch: batch, epoch: facts.epoch,
+                sequence: facts.sequence, firstOwnRow: UInt32(rowBase + firstRow))
+            if hitsOwnAdd { counts.suppressed += 1 }
         }
-        if !rows.isEmpty && !deletions.isEmpty {
-            counts.suppressed += addsThatDied(frame, rows, Set(ownDeletions.map(\.uuid)), stream: stream)
+        for row in lostRows {
+            guard let cell = cell(of: table.uuids[row], stream: stream) else { continue }
+            if flags(cell) & RowState.dead != 0 { counts.suppressed += 1 }
         }
+        lostRows.removeAll(keepingCapacity: true)
         // An `end` that is applied again later has nothing to complete: the epoch that runs by then is another one.
-        if entry.flags & BatchFlags.endsSnapshot != 0, entry.epoch == streams[Int(stream)].epoch {
+        if facts.flags & BatchFlags.endsSnapshot != 0, facts.epoch == streams[Int(stream)].epoch {
             completeEpoch(stream: stream)
         }
     }
 
-    /// How many adds of a batch are dead because the batch itself deletes them.
-    private func addsThatDied(
-        _ frame: borrowing FrameContent, _ rows: Range<Int>, _ deleted: Set<RawUUID>, stream: UInt32
-    ) -> UInt64 {
-        // One bit a uuid first: nearly all rows are told apart from the few deleted ones without hashing them.
-        var bits: UInt64 = 0
-        for uuid in deleted { bits |= 1 << (uuid.first & 63) }
-        var died: UInt64 = 0
-        for row in rows where bits & (1 << (frame.rows.uuids[row].first & 63)) != 0 {
-            let uuid = frame.rows.uuids[row]
-            guard deleted.contains(uuid), let cell = cell(of: uuid, stream: stream) else { continue }
-            if flags(cell) & RowState.dead != 0 { died += 1 }
-        }
-        return died
-    }
-
-    /// Takes a batch's own fields into its stream and into the tables of known batches.
-    private func noteInStream(_ entry: BatchEntry, stream: UInt32, batch: UInt32) {
-        let isOpener = entry.flags & BatchFlags.opensSnapshot != 0
-        let isNumbered = entry.flags & BatchFlags.isNumbered != 0
-        var state = streams[Int(stream)]
-        if !state.hasBatches {
-            state.epoch = entry.epoch
-            state.isNumbered = isNumbered
-            state.hasGap = state.hasGap && !isOpener
-            if !isOpener && !state.hasGap { state.completeEpoch = entry.epoch }
-        } else if entry.epoch > state.epoch {
-            state.epoch = entry.epoch
-            state.lastSequence = 0
-            state.isNumbered = isNumbered
-            state.snapshotIsOpen = false
-            // Without its opener (lost in a gap) an epoch is not whole.
-            state.hasGap = !isOpener
-        }
-        if isOpener {
-            state.snapshotIsOpen = true
-            state.snapshotListed = 0
-            state.liveAtOpening = UInt64(state.liveCells)
-        }
-        if state.snapshotIsOpen { state.snapshotListed += UInt64(entry.addedCount) }
-        if entry.epoch == state.epoch { state.lastSequence = max(state.lastSequence, entry.sequence) }
-        if entry.flags & BatchFlags.hasAnchor != 0,
-            (entry.epoch, entry.sequence) >= (state.anchorEpoch, state.anchorSequence)
-        {
-            state.anchor = entry.anchor
-            (state.anchorEpoch, state.anchorSequence) = (entry.epoch, entry.sequence)
-        }
-        state.batches += 1
-        state.logAnchor = anchor + 1
+    /// Keeps a batch's record, in the tables of known batches too.
+    private func keep(_ facts: BatchFacts, stream: UInt32) {
+        let index = batches.count
         batches.append(
             BatchRecord(
-                digest: entry.digest, epoch: entry.epoch, sequence: entry.sequence, stream: stream,
-                firstRow: UInt32(rowBase + table.count), previousOfStream: state.lastBatch,
-                flags: UInt32(entry.flags)))
-        state.lastBatch = batch + 1
-        streams[Int(stream)] = state
-        let index = batches.count - 1
-        if isNumbered || entry.flags & BatchFlags.hasAnchor != 0 {
-            known.insert(hash: Views.knownHash(stream, entry.digest), index: index)
+                digest: facts.digest, epoch: facts.epoch, sequence: facts.sequence, stream: stream,
+                firstRow: UInt32(rowBase + table.count), previousOfStream: streams[Int(stream)].lastBatch,
+                flags: UInt32(facts.flags)))
+        let isNumbered = facts.flags & BatchFlags.isNumbered != 0
+        if isNumbered || facts.flags & BatchFlags.hasAnchor != 0 {
+            known.insert(hash: Views.knownHash(stream, facts.digest), index: index)
         }
         if isNumbered {
-            numbered.insert(hash: Views.numberHash(stream, entry.epoch, entry.sequence), index: index)
+            numbered.insert(hash: Views.numberHash(stream, facts.epoch, facts.sequence), index: index)
         }
     }
 
@@ -245,16 +203,15 @@ final class Views {
 
     /// Adds rows.
     ///
-    /// Returns how many of them lost to a tombstone of their own cell that the batch did not bring.
+    /// Those that lost to what their cell already was go to `lostRows`.
     private func applyAdds(
-        _ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32, entry: BatchEntry,
-        isDeleted: (RawUUID) -> Bool
-    ) -> UInt64 {
-        guard !range.isEmpty else { return 0 }
+        _ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32, batch: UInt32, _ facts: BatchFacts
+    ) {
+        guard !range.isEmpty else { return }
         let first = table.count
         table.reserveMore(range.count)
         appendColumns(rows, range, stream: stream, batch: batch)
-        let inForce = entry.epoch >= streams[Int(stream)].completeEpoch
+        let inForce = facts.epoch >= streams[Int(stream)].completeEpoch
         slowRows.removeAll(keepingCapacity: true)
         var live = 0
         if inForce {
@@ -266,20 +223,13 @@ final class Views {
         } else {
             slowRows.append(contentsOf: first..<first + range.count)
         }
-        var suppressed: UInt64 = 0
         for row in slowRows {
-            let uuid = table.uuids[row]
-            let outcome = placeKnown(
-                row, uuid: uuid, stream: stream, batch: batch, epoch: entry.epoch, sequence: entry.sequence,
+            let wins = placeKnown(
+                row, stream: stream, batch: batch, epoch: facts.epoch, sequence: facts.sequence,
                 isSwept: !inForce)
-            switch outcome {
-            case .took: live += inForce ? 1 : 0
-            case .lostToLiving: break
-            case .lostToDead: if !isDeleted(uuid) { suppressed += 1 }
-            }
+            if !wins { lostRows.append(row) } else if inForce { live += 1 }
         }
-        streams[Int(stream)].count(epoch: entry.epoch, live: live, dead: 0)
-        return suppressed
+        streams[Int(stream)].count(epoch: facts.epoch, live: live, dead: 0)
     }
 
     /// Copies rows into the columns, with shapes and extras renumbered.
@@ -300,41 +250,51 @@ final class Views {
         table.links.setCount(first + count)
         let shapes = unsafe table.shapes.base
         let batchColumn = unsafe table.batches.base
-        let extraColumn = unsafe table.extras.base
-        let links = unsafe table.links.base
-        let hasExtras = !rows.extraIDs.isEmpty
+        // Sound: the columns have been made long enough for `count` rows from `first` on.
+        // They are zero bytes until something is written, and no row is ever taken off again: links and extras stay so,
+        // and pages of a column that says nothing never come into being.
+        for index in first..<first + count { unsafe batchColumn[index] = batch }
+        let shapeIDs = rows.shapeIDs.span
         for index in 0..<count {
-            let local = Int(rows.shapeIDs[lower + index])
-            var shape = shapeMap[local]
-            if shape == .max {
-                // An unreadable label is kept out by the codec's checks in `Store`; dead shape as a last resort.
-                let label = rows.shapes[local].label
-                shape =
-                    symbols.internShape(label.span, stream: stream, isManual: false)
-                    ?? symbols.deadShape(stream: stream)
-                shapeMap[local] = shape
-            }
-            var extra: UInt32 = 0
-            if hasExtras, rows.extraIDs[lower + index] != 0 {
-                let localExtra = Int(rows.extraIDs[lower + index]) - 1
-                extra = extraMap[localExtra]
-                if extra == 0 {
-                    extra = internExtra(rows, localExtra)
-                    extraMap[localExtra] = extra
-                }
-                let bits = extras[Int(extra) - 1 - extraBase].bits
-                if bits & ExtraBits.isManual != 0 {
-                    let label = rows.shapes[local].label
-                    shape = symbols.internShape(label.span, stream: stream, isManual: true) ?? shape
-                }
-                if bits & ExtraBits.hasSync != 0 { table.flags[first + index] |= RowState.hasSync }
-            }
-            unsafe shapes[first + index] = shape
-            unsafe batchColumn[first + index] = batch
-            unsafe extraColumn[first + index] = extra
-            unsafe links[first + index] = 0
+            let local = Int(shapeIDs[lower + index])
+            unsafe shapes[first + index] =
+                frameShapes.number(local, stream: stream)
+                ?? internShape(rows.shapes[local].label, local, stream: stream)
         }
+        if !rows.extraIDs.isEmpty { appendExtras(rows, range, stream: stream) }
         plain.follow(symbols, spreads: spreads)
+    }
+
+    private func internShape(_ label: [UInt8], _ local: Int, stream: UInt32) -> UInt32 {
+        if let known = frameShapes.recall(local, label: label, stream: stream) { return known }
+        // An unreadable label is kept out by the codec's checks in `Store`; dead shape as a last resort.
+        let shape =
+            symbols.internShape(label.span, stream: stream, isManual: false)
+            ?? symbols.deadShape(stream: stream)
+        frameShapes.note(local, label: label, stream: stream, shape)
+        return shape
+    }
+
+    /// Numbers the extras of rows that have just been appended; some extras decide on shape and flags.
+    private func appendExtras(_ rows: borrowing RowColumns, _ range: Range<Int>, stream: UInt32) {
+        let first = table.count - range.count - range.lowerBound
+        for row in range where rows.extraIDs[row] != 0 {
+            let local = Int(rows.extraIDs[row]) - 1
+            var extra = extraMap[local]
+            if extra == 0 {
+                extra = internExtra(rows, local)
+                extraMap[local] = extra
+            }
+            table.extras[first + row] = extra
+            let bits = extras[Int(extra) - 1 - extraBase].bits
+            if bits & ExtraBits.isManual != 0 {
+                let label = rows.shapes[Int(rows.shapeIDs[row])].label
+                if let manual = symbols.internShape(label.span, stream: stream, isManual: true) {
+                    table.shapes[first + row] = manual
+                }
+            }
+            if bits & ExtraBits.hasSync != 0 { table.flags[first + row] |= RowState.hasSync }
+        }
     }
 
     /// The number of an extra, the same for equal ones that came not long ago.
@@ -468,13 +428,13 @@ final class Views {
 
     // MARK: Cells
 
-    private enum Placing { case took, lostToLiving, lostToDead }
-
     /// Places a row whose uuid is known, or that needs more than the plain way.
+    ///
+    /// False when it lost to what its cell already was.
     private func placeKnown(
-        _ row: Int, uuid: RawUUID, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64,
-        isSwept: Bool
-    ) -> Placing {
+        _ row: Int, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64, isSwept: Bool
+    ) -> Bool {
+        let uuid = table.uuids[row]
         let number = UInt32(rowBase + row)
         if let old = cell(of: uuid, stream: stream, before: number) {
             let oldFlags = flags(old)
@@ -488,7 +448,7 @@ final class Views {
             }
             guard wins else {
                 table.flags[row] |= RowState.gone
-                return isDead ? .lostToDead : .lostToLiving
+                return false
             }
             retire(old, oldFlags, oldBatch, stream: stream)
         }
@@ -496,7 +456,7 @@ final class Views {
         table.insert(row)
         if table.flags[row] & RowState.hasSync != 0 { addSyncMember(row) }
         refresh(uuid)
-        return .took
+        return true
     }
 
     /// Takes a cell out because a later one of the same pair has come.
@@ -506,7 +466,7 @@ final class Views {
         let isSwept = rowFlags & RowState.swept != 0
         if isDead {
             tombstoneCount -= 1
-            if !isSwept { digestSum &-= deadDigest(row, stream: stream) }
+            if !isSwept { digestSum &-= deadDigest(view(row).uuid, stream: stream) }
         }
         if !isSwept {
             streams[Int(stream)].count(epoch: batch.epoch, live: isDead ? 0 : -1, dead: isDead ? -1 : 0)
@@ -514,8 +474,13 @@ final class Views {
         setFlags(row, flags(row) | RowState.gone)
     }
 
-    private func applyDelete(_ uuid: RawUUID, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64)
-    {
+    /// Puts a tombstone into a cell, unless the cell is newer.
+    ///
+    /// Returns whether that killed a row from `firstOwnRow` on: one that the same batch brought.
+    private func applyDelete(
+        _ uuid: RawUUID, stream: UInt32, batch: UInt32, epoch: UInt64, sequence: UInt64, firstOwnRow: UInt32
+    ) -> Bool {
+        var hitsOwnAdd = false
         let inForce = epoch >= streams[Int(stream)].completeEpoch
         if let old = cell(of: uuid, stream: stream) {
             let oldFlags = flags(old)
@@ -527,29 +492,25 @@ final class Views {
             } else {
                 wins = !isDead || sequence > oldBatch.sequence
             }
-            guard wins else { return }
+            guard wins else { return false }
+            hitsOwnAdd = !isDead && old >= firstOwnRow
             retire(old, oldFlags, oldBatch, stream: stream)
         }
         let shape = symbols.deadShape(stream: stream)
-        let row = table.append(
+        _ = table.append(
             uuid: uuid, start: 0, duration: 0, value: 0, shape: shape, extra: 0, batch: batch,
             flags: RowState.dead | (inForce ? 0 : RowState.swept))
         tombstoneCount += 1
         if inForce {
-            digestSum &+= deadDigest(UInt32(rowBase + row), stream: stream)
+            digestSum &+= deadDigest(uuid, stream: stream)
             streams[Int(stream)].count(epoch: epoch, live: 0, dead: 1)
         }
         refresh(uuid)
+        return hitsOwnAdd
     }
 
-    private func deadDigest(_ row: UInt32, stream: UInt32) -> UInt128 {
-        let uuid = view(row).uuid
-        var hasher = ContentHasher(domain: DigestDomain.deadCell)
-        hasher.add(uuid.first)
-        hasher.add(uuid.second)
-        let name = Array(symbols.streams.bytes(Int(stream)))
-        hasher.add(name.span)
-        return hasher.finish().sum
+    private func deadDigest(_ uuid: RawUUID, stream: UInt32) -> UInt128 {
+        symbols.deadHashes[Int(stream)].of(uuid, start: 0, duration: 0, value: 0, extra: nil)
     }
 
     /// Decides anew which cell of a uuid, if any, is its payload.
@@ -611,7 +572,8 @@ final class Views {
         let type = symbols.shapes[Int(view.shape)].typeID
         table.flags[local] |= RowState.linked
         let day = cursor.dayNumber(containing: view.start)
-        table.links[local] = buckets.push(local, bucket: buckets.touch(BucketKey(type: type, day: day)))
+        let before = buckets.push(local, bucket: buckets.touch(BucketKey(type: type, day: day)))
+        if before > 0 { table.links[Int(before) - 1] = UInt32(local + 1) }
         if spreads(type) && view.duration > 0 { linkLaterDays(local, view.start, view.duration, type) }
     }
 
@@ -641,14 +603,9 @@ final class Views {
     }
 
     private func digest(_ view: RowView) -> UInt128 {
-        var hasher = symbols.shapes[Int(view.shape)].hasher
-        hasher.add(view.uuid.first)
-        hasher.add(view.uuid.second)
-        hasher.add(UInt64(bitPattern: view.start))
-        hasher.add(UInt64(bitPattern: view.duration))
-        hasher.add(view.value)
-        if view.extra != 0 { extraRecord(view.extra).hash(into: &hasher) }
-        return hasher.finish().sum
+        symbols.shapes[Int(view.shape)].hash.of(
+            view.uuid, start: view.start, duration: view.duration, value: view.value,
+            extra: view.extra == 0 ? nil : extraRecord(view.extra).hashed)
     }
 
     // MARK: Sync identifiers
@@ -725,7 +682,7 @@ final class Views {
                 guard rowFlags & (RowState.gone | RowState.swept) == 0 else { continue }
                 guard batchRecord(of: row).epoch < epoch else { continue }
                 setFlags(row, rowFlags | RowState.swept)
-                if rowFlags & RowState.dead != 0 { digestSum &-= deadDigest(row, stream: stream) }
+                if rowFlags & RowState.dead != 0 { digestSum &-= deadDigest(view(row).uuid, stream: stream) }
                 refresh(view(row).uuid)
             }
             guard record.previousOfStream < batch else { break }

@@ -1,7 +1,7 @@
-internal import HKLog
+package import HKLog
 
 /// An export that was found: its document and what lies beside it.
-final class FoundExport {
+package final class FoundExport {
     /// What the document is called in messages.
     let name: String
     /// How many bytes the document has; 0 when that is not known.
@@ -28,7 +28,10 @@ final class FoundExport {
     // MARK: - Finding
 
     /// Finds the export at a path: a zip, a document or a folder, told apart by what is in it.
-    static func find(at path: String) throws(HKLogError) -> FoundExport {
+    ///
+    /// - Throws: `notFound` when there is nothing at the path, with a hint where the file is still in iCloud Drive;
+    ///   `invalidData` when it is no export: the message names what was found instead.
+    package static func find(at path: String) throws(HKLogError) -> FoundExport {
         switch InputFile.kind(of: path) {
         case .missing: throw missing(path)
         case .folder: return try findInFolder(path)
@@ -52,7 +55,7 @@ final class FoundExport {
         }
     }
 
-    static func missing(_ path: String) -> HKLogError {
+    private static func missing(_ path: String) -> HKLogError {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let folder = slash.map { String(path[...$0]) } ?? ""
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path

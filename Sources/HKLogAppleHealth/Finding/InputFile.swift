@@ -95,8 +95,8 @@ final class InputFile: ByteSource {
     private static func failure(_ what: String, path: String) -> HKLogError {
         let number = errno
         let reason = unsafe String(cString: strerror(number))
-        return HKLogError(
-            number == ENOENT || number == ENOTDIR ? .notFound : .inputOutput, "\(path): \(what): \(reason)")
+        let isBeyondReach = number == ENOENT || number == ENOTDIR || number == EACCES || number == EPERM
+        return HKLogError(isBeyondReach ? .notFound : .inputOutput, "\(path): \(what): \(reason)")
     }
 }
 

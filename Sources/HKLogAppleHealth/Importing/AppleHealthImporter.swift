@@ -41,36 +41,24 @@ public struct AppleHealthImporter: Sendable {
     private static let batchCountLimit = 4096
 
     /// Types of samples that come from files beside the document.
-    private static let sideFileTypes = [
-        "HKWorkoutRouteTypeIdentifier", "HKDataTypeIdentifierElectrocardiogram",
-    ]
+    private static let sideFileTypes = [routeType, "HKDataTypeIdentifierElectrocardiogram"]
+    private static let routeType = "HKWorkoutRouteTypeIdentifier"
 
-    /// Imports the export at a path.
+    /// Imports an export that `FoundExport.find` has found.
     ///
     /// - Parameters:
-    ///   - path: A zip, the XML file in it, or the unpacked folder.
+    ///   - export: The document and what lies beside it.
     ///   - destination: The stream's cells and its log.
     ///   - rules: The store's time zone: an activity summary starts at its midnight.
+    ///   - caseWriter: Gets each repair, omission and oddity as it is met.
     ///   - progress: Called after each few thousand samples; may throw to stop.
     /// - Returns: What was done. A document that is not whole is imported as far as it goes, without deletions, and
     ///   has `complete` false: the command line ends with 65 then.
-    /// - Throws: `notFound` when there is nothing at the path; `invalidData` when it is no export, or when too much
-    ///   of the stream is about to vanish (nothing has been appended then); what the destination throws.
+    /// - Throws: `invalidData` when too much of the stream is about to vanish (nothing has been appended then), or the
+    ///   export changes while it is read; what the destination throws.
     package func run<Destination: ImportDestination>(
-        _ path: String, into destination: inout Destination, rules: TimeZoneRules,
-        progress: (Progress) throws(HKLogError) -> Void
-    ) throws(HKLogError) -> ImportReport {
-        let export = try FoundExport.find(at: path)
-        return try run(export, into: &destination, rules: rules, progress: progress)
-    }
-
-    /// Throws `notFound` where nothing is at a path, with a hint where the file is still in iCloud Drive.
-    package static func requireInput(_ path: String) throws(HKLogError) {
-        if InputFile.kind(of: path) == .missing { throw FoundExport.missing(path) }
-    }
-
-    func run<Destination: ImportDestination>(
         _ export: FoundExport, into destination: inout Destination, rules: TimeZoneRules,
+        reportingTo caseWriter: (any ImportCaseWriter)? = nil,
         progress: (Progress) throws(HKLogError) -> Void
     ) throws(HKLogError) -> ImportReport {
         let settings = ExportReader.Settings(
@@ -78,20 +66,25 @@ public struct AppleHealthImporter: Sendable {
                 ? [] : Array(stream.utf8),
             calendar: LocalCalendar(rules: rules))
         if destination.isUntouched && !isDryRun {
-            return try importFirst(export, settings, into: &destination, rules: rules, progress: progress)
+            return try importFirst(
+                export, settings, into: &destination, rules: rules, reportingTo: caseWriter,
+                progress: progress)
         }
-        return try importLater(export, settings, into: &destination, rules: rules, progress: progress)
+        return try importLater(
+            export, settings, into: &destination, rules: rules, reportingTo: caseWriter, progress: progress)
     }
 
     // MARK: - A first import
 
     private func importFirst<Destination: ImportDestination>(
         _ export: FoundExport, _ settings: ExportReader.Settings, into destination: inout Destination,
-        rules: TimeZoneRules, progress: (Progress) throws(HKLogError) -> Void
+        rules: TimeZoneRules, reportingTo caseWriter: (any ImportCaseWriter)?,
+        progress: (Progress) throws(HKLogError) -> Void
     ) throws(HKLogError) -> ImportReport {
-        let blocks = try BlockStream(export, settings)
+        let blocks = try BlockStream(export, settings, keepsCases: caseWriter != nil)
         var tally = ImportTally()
         while let block = try blocks.next() {
+            if let caseWriter { for met in block.cases { try caseWriter.write(met) } }
             tally.extend(with: block)
             tally.skipped += block.skipped
             for row in block.rows { tally.count(row.shape, .added) }
@@ -105,22 +98,26 @@ public struct AppleHealthImporter: Sendable {
                     bytesRead: block.byteOffset, byteCount: export.byteCount, records: tally.records, pass: 1)
             )
         }
-        return report(tally, blocks.finish(), export, destination, rules)
+        let ending = blocks.finish()
+        if let caseWriter { for met in ending.cases { try caseWriter.write(met) } }
+        return report(tally, ending, export, destination, rules)
     }
 
     // MARK: - A later import
 
     private func importLater<Destination: ImportDestination>(
         _ export: FoundExport, _ settings: ExportReader.Settings, into destination: inout Destination,
-        rules: TimeZoneRules, progress: (Progress) throws(HKLogError) -> Void
+        rules: TimeZoneRules, reportingTo caseWriter: (any ImportCaseWriter)?,
+        progress: (Progress) throws(HKLogError) -> Void
     ) throws(HKLogError) -> ImportReport {
         var seen = RowSet(limit: destination.rowLimit)
         var opensEpoch = false
         var tally = ImportTally()
         var comparison = SampleComparison(keepsResources: export.sideFiles == nil || keepMissing)
-        var blocks = try BlockStream(export, settings)
+        var blocks = try BlockStream(export, settings, keepsCases: caseWriter != nil)
         var states: [ImportedCell] = []
         while let block = try blocks.next() {
+            if let caseWriter { for met in block.cases { try caseWriter.write(met) } }
             tally.extend(with: block)
             tally.skipped += block.skipped
             if !block.skippedUUIDs.isEmpty {
@@ -151,9 +148,11 @@ public struct AppleHealthImporter: Sendable {
             )
         }
         var ending = blocks.finish()
-        let missing = missing(in: destination, but: seen, export)
-        if keepMissing || !ending.isComplete {
-            tally.keptMissing = missing.count
+        if let caseWriter { for met in ending.cases { try caseWriter.write(met) } }
+        let (missing, keptRoutes) = missing(in: destination, but: seen, export, ending)
+        tally.keptMissing = keptRoutes
+        if keepMissing || !ending.isComplete || ending.lostElementCount > 0 {
+            tally.keptMissing += missing.count
         } else {
             try guardAgainst(missing.count, of: destination.liveCount, export)
             for (_, type) in missing { tally.countDeletion(of: type) }
@@ -179,20 +178,37 @@ public struct AppleHealthImporter: Sendable {
         return report(tally, ending, export, destination, rules)
     }
 
-    /// The live samples that were not listed, but those of kinds that the input cannot list.
+    /// The live samples that were not listed, but those of kinds that the input cannot list; and how many of them are
+    /// routes whose file the document names and the input does not hold, which stay.
     private func missing<Destination: ImportDestination>(
-        in destination: Destination, but seen: RowSet, _ export: FoundExport
-    ) -> [(uuid: SampleUUID, type: String)] {
+        in destination: Destination, but seen: RowSet, _ export: FoundExport, _ ending: ReaderEnding
+    ) -> (missing: [(uuid: SampleUUID, type: String)], keptRoutes: Int) {
         var missing: [(uuid: SampleUUID, type: String)] = []
+        var keptRoutes = 0
         var types: [Int: String] = [:]
         destination.forEachLive { row, uuid, shape in
             if seen.contains(row) { return }
             let type = types[shape] ?? destination.shape(shape).type
             types[shape] = type
             if export.sideFiles == nil, AppleHealthImporter.sideFileTypes.contains(type) { return }
-            missing.append((uuid, type))
+            if !ending.workoutsWithoutRoute.isEmpty,
+                type.utf8.elementsEqual(AppleHealthImporter.routeType.utf8),
+                isRoute(destination.texts(ofRow: row).payload, ofOneOf: ending.workoutsWithoutRoute)
+            {
+                keptRoutes += 1
+            } else {
+                missing.append((uuid, type))
+            }
         }
-        return missing.sorted { $0.uuid < $1.uuid }
+        return (missing.sorted { $0.uuid < $1.uuid }, keptRoutes)
+    }
+
+    /// Whether a route is that of one of some workouts, or could be, since it names none.
+    private func isRoute(_ payload: [UInt8], ofOneOf workouts: Set<SampleUUID>) -> Bool {
+        // The first member, if it is there at all.
+        guard hasPrefix(payload, "{\"workout\":\"") else { return true }
+        let text = String(decoding: payload.dropFirst(12).prefix(36), as: UTF8.self)
+        return SampleUUID(text).map { workouts.contains($0) } ?? false
     }
 
     private func guardAgainst(_ count: Int, of liveCount: Int, _ export: FoundExport) throws(HKLogError) {
@@ -296,6 +312,11 @@ public struct AppleHealthImporter: Sendable {
             report.incompleteMessage =
                 "\(export.name): incomplete: \(what); what is whole was imported, nothing was deleted"
         }
+        if ending.isComplete, ending.lostElementCount > 0, tally.keptMissing > 0, !keepMissing {
+            report.warnings.append(
+                "nothing was deleted: what is no longer listed may stand in the \(ending.lostElementCount) elements "
+                    + "that could not be read")
+        }
         if let warning = zoneWarning(ending.zoneCounts, rules) { report.warnings.append(warning) }
         if let warning = streamWarning(tally.types, destination) { report.warnings.append(warning) }
         return report
@@ -318,9 +339,8 @@ public struct AppleHealthImporter: Sendable {
     ) -> String? {
         var streams: Set<String> = []
         var count = 0
-        for type in types where type.records > 0 {
-            let others = destination.otherStreams(holding: type.type)
-            if others.isEmpty { continue }
+        let listed = types.filter { $0.records > 0 }.map(\.type)
+        for others in destination.otherStreams(holding: listed) where !others.isEmpty {
             count += 1
             streams.formUnion(others)
         }

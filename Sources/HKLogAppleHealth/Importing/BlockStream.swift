@@ -3,15 +3,21 @@ internal import HKLog
 /// What is known once a document has been read to its end.
 struct ReaderEnding: Sendable {
     var isComplete = false
+    /// How many elements are lost of which nothing is known.
+    var lostElementCount = 0
     /// The byte at which the document ended, when it is not complete.
     var endOffset = 0
     /// Why the bytes ended before their time.
     var fault: String?
     /// What is wrong with a file beside the document or behind its end, where that alone makes the import incomplete.
     var damage: String?
+    /// Workouts that name a file of a route which the input does not hold: it says nothing of those routes.
+    var workoutsWithoutRoute: Set<SampleUUID> = []
     var exportDate: Int64?
     var zoneCounts: [[UInt8]: Int] = [:]
     var problems: [ImportReport.Problem] = []
+    /// Those cases of them that came after the last block.
+    var cases: [ImportReport.Case] = []
 }
 
 /// The samples of one pass over an export, read on a thread of its own: while one block is appended, the next one
@@ -60,9 +66,11 @@ final class BlockStream {
         }
     }
 
-    init(_ export: FoundExport, _ settings: ExportReader.Settings) throws(HKLogError) {
+    init(
+        _ export: FoundExport, _ settings: ExportReader.Settings, keepsCases: Bool = false
+    ) throws(HKLogError) {
         let source = try export.open()
-        var scanner = ExportScanner(source: source, problems: ProblemLog())
+        var scanner = ExportScanner(source: source, problems: ProblemLog(keepsCases: keepsCases))
         guard try scanner.readProlog() == .root, scanner.name.equals("HealthData") else {
             throw HKLogError(.invalidData, "\(export.name): it changed while it was read; import it again")
         }

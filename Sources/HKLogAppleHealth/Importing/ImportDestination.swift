@@ -31,8 +31,8 @@ package protocol ImportDestination {
     /// Calls `body` with the row, uuid and shape of each live sample of the stream, in any order.
     func forEachLive(_ body: (_ row: Int, _ uuid: SampleUUID, _ shape: Int) -> Void)
 
-    /// The other streams that have live samples of a type.
-    func otherStreams(holding type: String) -> [String]
+    /// The other streams that have live samples of each of some types.
+    func otherStreams(holding types: [String]) -> [[String]]
 
     /// Appends a batch to the log and applies it, so that what follows sees it.
     mutating func append(_ batch: Batch) throws(HKLogError)

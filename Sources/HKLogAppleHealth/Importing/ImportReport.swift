@@ -61,16 +61,26 @@ public struct ImportReport: Sendable, Equatable {
 
     init() {}
 
-    /// The problems as JSON Lines.
-    public var problemLines: String {
-        var bytes: [UInt8] = []
-        for problem in problems {
+    /// One repair, omission or oddity, where it stands.
+    public struct Case: Sendable, Equatable {
+        /// What it is, in the words of `Problem`.
+        public var what: String
+        /// The byte of the uncompressed XML; `nil` for what lies outside of it.
+        public var offset: Int?
+
+        /// The case as a line of JSON with its line feed.
+        public var line: String {
+            var bytes: [UInt8] = []
             bytes.append(contentsOf: "{\"what\":".utf8)
-            appendJSONString(Array(problem.what.utf8), to: &bytes)
-            bytes.append(contentsOf: ",\"count\":\(problem.count),\"offset\":".utf8)
-            bytes.append(contentsOf: (problem.offset.map { String($0) } ?? "null").utf8)
-            bytes.append(contentsOf: "}\n".utf8)
+            appendJSONString(Array(what.utf8), to: &bytes)
+            bytes.append(contentsOf: ",\"offset\":\(offset.map { String($0) } ?? "null")}\n".utf8)
+            return String(decoding: bytes, as: UTF8.self)
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
+}
+
+/// Takes the cases of an import's report as they are met.
+package protocol ImportCaseWriter: AnyObject {
+    /// Takes one; what it throws stops the import.
+    func write(_ met: ImportReport.Case) throws(HKLogError)
 }

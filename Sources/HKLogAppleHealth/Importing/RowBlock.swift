@@ -15,6 +15,8 @@ struct RowBlock: Sendable {
     var skipped = 0
     /// Which samples the skipped elements stand for, where that is known: they are listed, so they are not deleted.
     var skippedUUIDs: [SampleUUID] = []
+    /// What was mended, skipped or kept oddly since the last block, where that is asked for.
+    var cases: [ImportReport.Case] = []
     /// How far the document has been read.
     var byteOffset = 0
 

@@ -3,8 +3,8 @@ internal import HKLog
 /// Whether a listed sample differs from the stored one in what makes an update.
 ///
 /// An update is a value that differs by more than a millionth in the canonical unit, another source name, other
-/// metadata or another payload (its quantities with the same tolerance). The phone's display units, the device
-/// and versions are none: they change from export to export.
+/// metadata or another payload (its quantities with the same tolerance). The phone's display units, the device,
+/// versions and the order of metadata are none: they change from export to export.
 struct SampleComparison {
     /// What is known of a pair of shapes.
     private enum ShapeVerdict {
@@ -64,11 +64,11 @@ struct SampleComparison {
         case .exact: isChanged = isChanged || row.valueBits != columns.valueBits
         case .sameUnit:
             let (listed, kept) = (Double(bitPattern: row.valueBits), Double(bitPattern: columns.valueBits))
-            isChanged = isChanged || !isClose(listed, kept)
+            isChanged = isChanged || !PayloadComparison.isClose(listed, kept)
         case .converted(let from, let storedUnit, let unit):
             let listed = from.convert(Double(bitPattern: row.valueBits), to: unit)
             let kept = storedUnit.convert(Double(bitPattern: columns.valueBits), to: unit)
-            if let listed, let kept, isClose(listed, kept) { break }
+            if let listed, let kept, PayloadComparison.isClose(listed, kept) { break }
             isChanged = true
         }
         let metadataEnd = row.byteOffset + Int(row.metadataByteCount)
@@ -76,7 +76,9 @@ struct SampleComparison {
         let payload = block.bytes[metadataEnd..<metadataEnd + Int(row.payloadByteCount)]
         if destination.hasTexts(metadata, payload, row: stored) { return isChanged ? .changed : .same }
         let texts = destination.texts(ofRow: stored)
-        if !metadata.elementsEqual(texts.metadata) { isChanged = true }
+        if !isChanged, !metadata.elementsEqual(texts.metadata) {
+            isChanged = !haveSameEntries(value(Array(metadata)), value(texts.metadata))
+        }
         if payload.elementsEqual(texts.payload) { return isChanged ? .changed : .same }
         let listed = value(Array(payload))
         let kept = value(texts.payload)
@@ -85,8 +87,15 @@ struct SampleComparison {
         {
             return compareClinicalRecord(listed, kept, isChanged: isChanged)
         }
-        guard let listed, let kept, isClose(listed, kept, in: nil, nil, key: "") else { return .changed }
+        let payloads = PayloadComparison(ofType: block.shapes[Int(row.shape)].shape.type)
+        guard let listed, let kept, payloads.isSame(listed, kept) else { return .changed }
         return isChanged ? .changed : .same
+    }
+
+    /// Whether two metadata objects hold the same keys and texts, in whatever order the keys stand.
+    private func haveSameEntries(_ listed: JSONValue?, _ kept: JSONValue?) -> Bool {
+        guard let listed = listed?.members, let kept = kept?.members else { return false }
+        return PayloadComparison.byName(listed) == PayloadComparison.byName(kept)
     }
 
     /// Whether a clinical record's resource is not at hand while the store has it: a bare document cannot hold its
@@ -107,7 +116,8 @@ struct SampleComparison {
         var members = given.filter { !ExportReader.isResourceKey($0.name) }
         let resources = all.filter { ExportReader.isResourceKey($0.name) }
         let rest = JSONValue.object(all.filter { !ExportReader.isResourceKey($0.name) })
-        if !isChanged, isClose(.object(members), rest, in: nil, nil, key: "") { return .same }
+        let payloads = PayloadComparison(ofType: "HKLogClinicalRecord")
+        if !isChanged, payloads.isSame(.object(members), rest) { return .same }
         members += resources
         var bytes: [UInt8] = []
         JSONValue.object(members).write(to: &bytes)
@@ -147,81 +157,5 @@ struct SampleComparison {
     private func isSameText(_ left: String?, _ right: String?) -> Bool {
         guard let left, let right else { return left == nil && right == nil }
         return left.utf8.elementsEqual(right.utf8)
-    }
-
-    // MARK: - Payloads
-
-    private func isClose(_ left: Double, _ right: Double) -> Bool {
-        left == right || abs(left - right) <= 1e-6 * max(abs(left), abs(right))
-    }
-
-    /// Whether two payloads are the same but for noise in their quantities.
-    ///
-    /// `leftOwner` and `rightOwner` are the objects that the values stand in under `key`: their units stand beside.
-    private func isClose(
-        _ left: JSONValue, _ right: JSONValue, in leftOwner: JSONValue?, _ rightOwner: JSONValue?, key: String
-    ) -> Bool {
-        switch (left, right) {
-        case (.number, .number):
-            guard let leftNumber = left.doubleValue, let rightNumber = right.doubleValue else {
-                return left == right
-            }
-            let leftUnit = leftOwner.flatMap { unitText(of: key, in: $0) }
-            let rightUnit = rightOwner.flatMap { unitText(of: key, in: $0) }
-            if isSameText(leftUnit, rightUnit) { return isClose(leftNumber, rightNumber) }
-            guard let leftUnit = unit(leftUnit), let rightUnit = unit(rightUnit),
-                let converted = leftUnit.convert(leftNumber, to: rightUnit)
-            else { return false }
-            return isClose(converted, rightNumber)
-        case (.array(let leftItems), .array(let rightItems)):
-            guard leftItems.count == rightItems.count else { return false }
-            for (leftItem, rightItem) in zip(leftItems, rightItems)
-            where !isClose(leftItem, rightItem, in: leftOwner, rightOwner, key: key) {
-                return false
-            }
-            return true
-        case (.object(let leftMembers), .object(let rightMembers)):
-            guard leftMembers.count == rightMembers.count else { return false }
-            for (leftMember, rightMember) in zip(leftMembers, rightMembers) {
-                guard isSameText(leftMember.name, rightMember.name) else { return false }
-                // Units differ where the display setting does; the numbers beside them decide.
-                if isUnitKey(leftMember.name), hasConvertibleUnits(leftMember.value, rightMember.value) {
-                    continue
-                }
-                guard isClose(leftMember.value, rightMember.value, in: left, right, key: leftMember.name)
-                else {
-                    return false
-                }
-            }
-            return true
-        default:
-            return left == right
-        }
-    }
-
-    private func isUnitKey(_ key: String) -> Bool {
-        hasSuffix(Array(key.utf8), "Unit") || isText(Array(key.utf8), "unit")
-    }
-
-    private func hasConvertibleUnits(_ left: JSONValue, _ right: JSONValue) -> Bool {
-        guard case .string(let leftText) = left, case .string(let rightText) = right else { return false }
-        if isSameText(leftText, rightText) { return true }
-        guard let leftUnit = unit(leftText), let rightUnit = unit(rightText) else { return false }
-        return leftUnit.isCompatible(with: rightUnit)
-    }
-
-    /// The unit that goes with a number: `sumUnit` or `unit` with `sum`, and for the names that Apple gives to
-    /// several numbers of one unit, the one that they share.
-    private func unitText(of key: String, in owner: JSONValue) -> String? {
-        var stems = [key]
-        for ending in ["Goal", "Value", "ClampingRangeLowerBound", "ClampingRangeUpperBound"]
-        where key.hasSuffix(ending) {
-            stems.append(String(key.dropLast(ending.count)))
-        }
-        for stem in stems {
-            if case .string(let text)? = owner[stem + "Unit"] { return text }
-        }
-        if case .string(let text)? = owner["unit"] { return text }
-        return nil
     }
 }

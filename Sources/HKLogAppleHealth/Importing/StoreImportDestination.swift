@@ -8,7 +8,7 @@ package struct StoreImportDestination: ImportDestination {
     private let stream: String
     private let failures = Failures()
 
-    /// Whether the store has other streams at all: asking for each type is dear.
+    /// Whether the store has other streams at all.
     private let hasOtherStreams: Bool
 
     package let isUntouched: Bool
@@ -83,9 +83,10 @@ package struct StoreImportDestination: ImportDestination {
         for row in rows { body(row.row, row.uuid, row.shape) }
     }
 
-    package func otherStreams(holding type: String) -> [String] {
-        if !hasOtherStreams { return [] }
-        return attempt { () throws(HKLogError) in try store.streams(holding: type, besides: stream) } ?? []
+    package func otherStreams(holding types: [String]) -> [[String]] {
+        let none = types.map { _ in [String]() }
+        if !hasOtherStreams { return none }
+        return attempt { () throws(HKLogError) in try store.streams(holding: types, besides: stream) } ?? none
     }
 
     package mutating func append(_ batch: Batch) throws(HKLogError) {

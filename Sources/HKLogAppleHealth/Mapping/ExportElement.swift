@@ -8,6 +8,8 @@ struct ExportElement {
     var text: [UInt8] = []
     /// Where it begins in the document.
     var offset: Int
+    /// Whether its tag is broken: nothing is known but that it is there.
+    var isBroken = false
 
     /// How deep elements may stand in one another.
     static let depthLimit = 24
@@ -16,6 +18,14 @@ struct ExportElement {
 
     /// What an element takes from that besides its texts, so that many small ones stay within bounds.
     static let overheadByteCount = 512
+
+    /// What it takes of that, with what is in it; no deeper than `depthLimit`.
+    var cost: Int {
+        attributes.reduce(text.count + ExportElement.overheadByteCount) {
+            $0 + $1.name.count + $1.value.count
+        }
+            + children.reduce(0) { $0 + $1.cost }
+    }
 
     /// The first value of an attribute.
     func attribute(_ wanted: StaticString) -> [UInt8]? {

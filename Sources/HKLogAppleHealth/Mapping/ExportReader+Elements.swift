@@ -57,13 +57,15 @@ extension ExportReader {
 
     /// Reads what stands inside of a record; `false` when the document ends before it does.
     mutating func readRecordChildren(isChild: Bool, payload: inout JSONMembers) throws(HKLogError) -> Bool {
+        var budget = ExportElement.byteCountLimit
         while true {
+            if readPlainChildren(payload: &payload) { return true }
             switch try nextChild(of: "Record") {
             case .cut: return false
             case .end, .record: return true
             case .start:
                 if scanner.name.equals("MetadataEntry") {
-                    addMetadataEntry()
+                    if !scanner.isBroken { addMetadataEntry() }
                     if !scanner.isSelfClosing {
                         guard try readElement(budget: ExportElement.byteCountLimit) != nil else {
                             return false
@@ -71,9 +73,11 @@ extension ExportReader {
                     }
                     continue
                 }
-                guard let element = try readElement(budget: ExportElement.byteCountLimit) else {
-                    return false
-                }
+                let isBeyond = budget <= 0
+                if isBeyond { problems.note("element too large, its rest skipped", at: scanner.tagOffset) }
+                guard let element = try readElement(budget: budget) else { return false }
+                if element.isBroken || isBeyond { continue }
+                budget -= element.cost
                 if element.isNamed("HeartRateVariabilityMetadataList") {
                     noteUnknownParts(of: element)
                     for beat in element.children {
@@ -107,9 +111,8 @@ extension ExportReader {
         var skippedDepth = 0
         while true {
             if isClosed {
-                let element = stack.removeLast()
-                guard let last = stack.indices.last else { return element }
-                stack[last].children.append(element)
+                guard stack.count > 1 else { return stack.removeLast() }
+                closeInnermost(&stack)
                 isClosed = false
             }
             let event = try scanner.next()
@@ -146,8 +149,7 @@ extension ExportReader {
                     // An inner element was not closed; the outer one is.
                     problems.note("element without its end tag", at: scanner.tagOffset)
                     while stack.count > 1, !scanner.name.equals(stack[stack.count - 1].name) {
-                        let inner = stack.removeLast()
-                        stack[stack.count - 1].children.append(inner)
+                        closeInnermost(&stack)
                     }
                     guard scanner.name.equals(stack[stack.count - 1].name) else {
                         putBack(event)
@@ -165,15 +167,19 @@ extension ExportReader {
     private func close(_ open: [ExportElement]) -> ExportElement? {
         problems.note("element without its end tag", at: scanner.tagOffset)
         var stack = open
-        while stack.count > 1 {
-            let inner = stack.removeLast()
-            stack[stack.count - 1].children.append(inner)
-        }
+        while stack.count > 1 { closeInnermost(&stack) }
         return stack.first
     }
 
+    /// Moves the innermost of several open elements into the one around it; one whose tag is broken is lost.
+    private func closeInnermost(_ stack: inout [ExportElement]) {
+        let inner = stack.removeLast()
+        if !inner.isBroken { stack[stack.count - 1].children.append(inner) }
+    }
+
     private mutating func openElement(budget: inout Int) -> ExportElement {
-        var element = ExportElement(name: decodedText(scanner.name), offset: scanner.tagOffset)
+        var element = ExportElement(
+            name: decodedText(scanner.name), offset: scanner.tagOffset, isBroken: scanner.isBroken)
         let isStatistics = element.isNamed("WorkoutStatistics")
         for attribute in scanner.attributes {
             var name = decodedText(attribute.name)
@@ -225,6 +231,8 @@ extension ExportReader {
         guard let element = try readElement(budget: ExportElement.byteCountLimit) else { return false }
         if element.isNamed("ExportDate") {
             note(exportDate: element.attribute("value").flatMap { ExportDate.instant($0) })
+        } else if element.isBroken {
+            skipBroken()
         } else if element.isNamed("Workout") {
             addWorkout(element)
         } else {
@@ -301,10 +309,20 @@ extension ExportReader {
                     case .sample(let uuid): members.append(uuid)
                     }
                 case .start:
+                    let isBeyond = budget <= 0
+                    if isBeyond {
+                        problems.note("element too large, its rest skipped", at: scanner.tagOffset)
+                    }
                     guard let child = try readElement(budget: budget) else { return false }
+                    if child.isBroken || isBeyond { continue }
+                    budget -= child.cost
                     element.children.append(child)
                 }
             }
+        }
+        guard !element.isBroken else {
+            skipBroken()
+            return true
         }
         addCorrelation(element, members: members)
         return true

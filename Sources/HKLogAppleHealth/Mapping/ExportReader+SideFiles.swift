@@ -74,6 +74,7 @@ extension ExportReader {
         for (path, reference) in routeReferences.sorted(by: { $0.value.offset < $1.value.offset }) {
             guard let index = fileIndex.index(ofReference: path) else {
                 problems.note("workout route whose file is missing", at: reference.offset)
+                workoutsWithoutRoute.insert(reference.workout)
                 continue
             }
             if fileIndex.isExact(path) {

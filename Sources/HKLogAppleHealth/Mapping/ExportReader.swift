@@ -36,10 +36,14 @@ struct ExportReader: ~Copyable {
     var routeReferences: [[UInt8]: RouteReference] = [:]
     /// The same by the files that are there; made when the document has been read.
     var routeReferencesByFile: [Int: RouteReference] = [:]
+    /// Workouts that name a file of a route which is not beside the document.
+    var workoutsWithoutRoute: Set<SampleUUID> = []
     /// Finds the files that the document names.
     let fileIndex: SideFileIndex?
     /// The first file beside the document that is damaged, in words: nothing may be concluded from its absence.
     private(set) var damagedFile: String?
+    /// How many elements are lost of which nothing is known: any sample may be listed in one of them.
+    private var lostElementCount = 0
     /// Files that the document names and that were read with it.
     var consumedSideFiles: Set<Int> = []
 
@@ -52,6 +56,8 @@ struct ExportReader: ~Copyable {
     /// Numbers of decoded types by their raw ones; a missing or new one is `.max`.
     private var typesByRaw: [UInt32] = [.max]
     private var categoryValues: [CategoryKey: CategoryValue] = [:]
+    /// What was made of the heads that the scanner remembers.
+    private var heads = [HeadNumbers](repeating: HeadNumbers(), count: RecordHeads.slotCount)
     private var ordinals = OrdinalTable()
     /// What names the rows of the block whose ordinals are still to be counted: the last ones.
     private var unresolved: [RowName] = []
@@ -73,8 +79,19 @@ struct ExportReader: ~Copyable {
     private struct RowName {
         var key: UInt64
         var creation: Int64
-        var content: UInt32
+        var content: TwinContent
         var type: UInt32
+    }
+
+    /// What was made of a record's head: see `RecordHeads`.
+    private struct HeadNumbers {
+        /// Which head it is.
+        var number: UInt32 = 0
+        var rawType: UInt32 = 0
+        var type: UInt32 = 0
+        var kind = SampleKind.quantity
+        /// The shape of each kind of value; `.max` where it is not known yet.
+        var shapes = [3 of UInt32](repeating: .max)
     }
 
     private enum Stage {
@@ -112,7 +129,7 @@ struct ExportReader: ~Copyable {
     /// The next samples; `nil` at the end.
     mutating func nextBlock() throws(HKLogError) -> RowBlock? {
         while stage != .done, block.rows.count + block.skippedUUIDs.count < RowBlock.rowCountLimit,
-            block.bytes.count < RowBlock.byteCountLimit
+            block.bytes.count < RowBlock.byteCountLimit, problems.cases.count < RowBlock.rowCountLimit
         {
             switch stage {
             case .document:
@@ -128,7 +145,8 @@ struct ExportReader: ~Copyable {
         if stage == .done, block.rows.isEmpty, block.skipped == 0 { return nil }
         resolve()
         var finished = block
-        for index in twins.reversed() { finished.rows.remove(at: index) }
+        finished.cases = problems.takeCases()
+        if !twins.isEmpty { finished.rows.remove(atSorted: twins) }
         twins = []
         finished.shapes = shapes.shapes
         finished.byteOffset = scanner.byteOffset
@@ -166,6 +184,7 @@ struct ExportReader: ~Copyable {
         values = Interned()
         typesByRaw = [.max]
         categoryValues = [:]
+        heads = [HeadNumbers](repeating: HeadNumbers(), count: RecordHeads.slotCount)
         generation += 1
     }
 
@@ -174,10 +193,11 @@ struct ExportReader: ~Copyable {
         let damage = damagedFile ?? (isFollowed ? "something follows the end at byte \(endOffset)" : nil)
         if !isComplete || fault != nil { problems.note("document cut before its end", at: endOffset) }
         return ReaderEnding(
-            isComplete: isComplete && fault == nil && damage == nil, endOffset: endOffset, fault: fault,
+            isComplete: isComplete && fault == nil && damage == nil,
+            lostElementCount: lostElementCount + scanner.skippedTagCount, endOffset: endOffset, fault: fault,
             damage: isComplete && fault == nil ? damage : nil,
-            exportDate: exportDate,
-            zoneCounts: zoneCounts, problems: problems.problems)
+            workoutsWithoutRoute: workoutsWithoutRoute, exportDate: exportDate,
+            zoneCounts: zoneCounts, problems: problems.problems, cases: problems.takeCases())
     }
 
     // MARK: - Elements
@@ -261,6 +281,12 @@ struct ExportReader: ~Copyable {
         if damagedFile == nil { damagedFile = "\(what): \(name)" }
     }
 
+    /// Skips an element whose tag is broken.
+    mutating func skipBroken() {
+        lostElementCount += 1
+        block.skipped += 1
+    }
+
     mutating func note(exportDate instant: Int64?) {
         exportDate = instant
     }
@@ -295,7 +321,8 @@ struct ExportReader: ~Copyable {
     mutating func readRecord(isChild: Bool) throws(HKLogError) -> Outcome {
         entries.removeAll()
         let isSelfClosing = scanner.isSelfClosing
-        let draft = draftRecord(isChild: isChild)
+        if scanner.isBroken { lostElementCount += 1 }
+        let draft = scanner.isBroken ? nil : draftRecord(isChild: isChild)
         if isSelfClosing {
             guard let draft else {
                 block.skipped += 1
@@ -338,34 +365,27 @@ struct ExportReader: ~Copyable {
         if creation == nil, fields[.creationDate].isPresent {
             problems.note("creation date that is no date dropped", at: offset)
         }
-        let (rawType, isNewType) = typeNumbers.number(of: fields[.type])
-        if isNewType { typesByRaw.append(shapes.typeNumber(decodedText(fields[.type]))) }
-        let type = typesByRaw[Int(rawType)]
-        guard type != .max, !fields[.type].isEmpty else {
-            problems.note("record without a type skipped", at: offset)
-            return nil
+        // Most records share their head with one before, of which all this is known.
+        let place = Int(fields.head) % RecordHeads.slotCount
+        if fields.head == 0 || heads[place].number != fields.head {
+            guard let head = readHead(of: fields) else {
+                problems.note("record without a type skipped", at: offset)
+                return nil
+            }
+            heads[place] = head
         }
-        let kind = shapes.typeKinds[Int(type)]
+        let (type, kind) = (heads[place].type, heads[place].kind)
         guard let (bits, valueKind) = value(of: fields, type: type, kind: kind, offset: offset) else {
             problems.note("quantity whose value is missing or no finite number skipped", at: offset)
             noteSkipped(type: type, start: start, end: end, creation: creation ?? .min, isChild: isChild)
             return nil
         }
-        let device = fields[.device]
-        let key = ShapeTable.Key(
-            type: rawType, source: sources.number(of: fields[.sourceName]).number,
-            version: versions.number(of: fields[.sourceVersion]).number,
-            device: device.isPresent
-                ? devices.number(of: device[DeviceText.stableStart(device)..<device.count]).number : 0,
-            unit: units.number(of: fields[.unit]).number, valueKind: valueKind)
-        var shape: UInt32
-        if let known = shapes.known(key) {
-            shape = known
-            if shapes.infos[Int(shape)].hasRepairs {
-                for repair in shapes.repairs[shape] ?? [] { repair.note(in: problems, at: offset) }
-            }
-        } else {
-            shape = makeShape(key, fields: fields, type: type, kind: kind)
+        var shape = heads[place].shapes[Int(valueKind)]
+        if shape == .max {
+            shape = self.shape(of: fields, heads[place], valueKind: valueKind)
+            heads[place].shapes[Int(valueKind)] = shape
+        } else if shapes.infos[Int(shape)].hasRepairs {
+            for repair in shapes.repairs[shape] ?? [] { repair.note(in: problems, at: offset) }
         }
         let info = shapes.infos[Int(shape)]
         if info.unitFault != .none { note(info.unitFault, at: offset) }
@@ -377,6 +397,36 @@ struct ExportReader: ~Copyable {
             valueBits: bits, offset: offset)
     }
 
+    /// What is made of the attributes that records share; `nil` where they name no type.
+    @inline(never)
+    private mutating func readHead(of fields: RecordFields) -> HeadNumbers? {
+        let (rawType, isNewType) = typeNumbers.number(of: fields[.type])
+        if isNewType { typesByRaw.append(shapes.typeNumber(decodedText(fields[.type]))) }
+        let type = typesByRaw[Int(rawType)]
+        guard type != .max, !fields[.type].isEmpty else { return nil }
+        return HeadNumbers(
+            number: fields.head, rawType: rawType, type: type, kind: shapes.typeKinds[Int(type)])
+    }
+
+    /// The number of a record's shape.
+    @inline(never)
+    private mutating func shape(of fields: RecordFields, _ head: HeadNumbers, valueKind: UInt8) -> UInt32 {
+        let device = fields[.device]
+        let key = ShapeTable.Key(
+            type: head.rawType, source: sources.number(of: fields[.sourceName]).number,
+            version: versions.number(of: fields[.sourceVersion]).number,
+            device: device.isPresent
+                ? devices.number(of: device[DeviceText.stableStart(device)..<device.count]).number : 0,
+            unit: units.number(of: fields[.unit]).number, valueKind: valueKind)
+        guard let known = shapes.known(key) else {
+            return makeShape(key, fields: fields, type: head.type, kind: head.kind)
+        }
+        if shapes.infos[Int(known)].hasRepairs {
+            for repair in shapes.repairs[known] ?? [] { repair.note(in: problems, at: scanner.tagOffset) }
+        }
+        return known
+    }
+
     /// Counts the ordinal of a record without a usable value, as if it had one, so that it and its like keep their
     /// identities.
     @inline(never)
@@ -385,7 +435,7 @@ struct ExportReader: ~Copyable {
     ) {
         resolve()
         var uuid = shapes.hashers[Int(type)].uuid(adding: start, end, creation)
-        let (ordinal, _) = ordinals.ordinal(key: uuid.tableKey, content: 0, isChild: isChild)
+        let (ordinal, _) = ordinals.ordinal(key: uuid.tableKey, content: .none, isChild: isChild)
         if ordinal > 0 {
             var hasher = shapes.hashers[Int(type)]
             hasher.add(UInt64(bitPattern: start))
@@ -502,8 +552,11 @@ struct ExportReader: ~Copyable {
         let device = text(fields[.device], &repairs).flatMap(DeviceText.device)
         let unit = text(fields[.unit], &repairs)
         let unitText = unit.map { String(decoding: $0, as: UTF8.self) }
+        let identifier = shapes.types[Int(type)]
+        let canonical = Catalog.quantityType(utf8: identifier.span)?.canonicalUnit
         var info = ShapeTable.Info(
-            type: type, kind: kind, source: key.source, unit: key.unit)
+            type: type, kind: kind,
+            twinScale: TwinContent.Scale(source: name, unit: unitText, canonical: canonical))
         if kind == .quantity {
             info.unitFault = unitFault(unitText, type: type)
             info.isPercent = unit.map { isText($0, "%") } ?? false
@@ -552,13 +605,12 @@ struct ExportReader: ~Copyable {
             duration: draft.end &- draft.start, hasEnd: draft.hasEnd, valueBits: draft.valueBits,
             shape: draft.shape)
         addExtra(to: &row, creation: draft.creation, payload: payload)
-        let mixed =
-            draft.valueBits &* 0x9E37_79B9_7F4A_7C15 ^ (UInt64(info.source) << 32 | UInt64(info.unit))
-            &* 0xC2B2_AE3D_27D4_EB4F
+        let content =
+            info.kind == .quantity
+            ? TwinContent(quantity: Double(bitPattern: draft.valueBits), by: info.twinScale)
+            : TwinContent(exact: draft.valueBits, by: info.twinScale)
         unresolved.append(
-            RowName(
-                key: row.uuid.tableKey, creation: creation, content: UInt32(truncatingIfNeeded: mixed >> 32),
-                type: info.type))
+            RowName(key: row.uuid.tableKey, creation: creation, content: content, type: info.type))
         if !isChild {
             block.rows.append(row)
             return .sample(row.uuid)
@@ -620,7 +672,7 @@ struct ExportReader: ~Copyable {
         var row = ImportedRow(
             uuid: hasher.uuid, start: start, duration: end &- start, hasEnd: name.hasEnd, valueBits: 0,
             shape: shape)
-        let (ordinal, _) = ordinals.ordinal(key: row.uuid.tableKey, content: 0, isChild: false)
+        let (ordinal, _) = ordinals.ordinal(key: row.uuid.tableKey, content: .none, isChild: false)
         if ordinal > 0 {
             hasher.add(UInt64(ordinal))
             row.uuid = hasher.uuid
@@ -678,6 +730,26 @@ struct ExportReader: ~Copyable {
 
     // MARK: - Metadata
 
+    /// Takes in what stands inside of a record as long as it has its usual form; `true` once the record's end was
+    /// read.
+    mutating func readPlainChildren(payload: inout JSONMembers) -> Bool {
+        guard unread == nil, scanner.text.isEmpty else { return false }
+        while true {
+            if let entry = scanner.plainEntry() {
+                if entry.key.equals("HKTimeZone") || entry.key.equals("HKMetadataKeyTimeZone") {
+                    zoneCounts[entry.value.bytes, default: 0] += 1
+                }
+                entries.add(plain: entry.key, entry.value, isPlainJSON: true)
+            } else if scanner.skipRecordEnd() {
+                return true
+            } else {
+                var beats: [UInt8] = []
+                guard scanner.plainBeats(into: &beats) else { return false }
+                if !beats.isEmpty { payload.addElement(textBytes("beats"), json: beats) }
+            }
+        }
+    }
+
     /// Takes in the metadata entry whose start tag is in hand.
     mutating func addMetadataEntry() {
         var key = ByteSlice.absent
@@ -698,6 +770,12 @@ struct ExportReader: ~Copyable {
             problems.note("metadata entry without a key dropped", at: scanner.tagOffset)
             return
         }
+        guard entries.cost < ExportElement.byteCountLimit else {
+            problems.note("element too large, its rest skipped", at: scanner.tagOffset)
+            return
+        }
+        // The value was too long: an entry without one would say something else.
+        if !value.isPresent, !scanner.excisions.isEmpty { return }
         if key.equals("HKTimeZone") || key.equals("HKMetadataKeyTimeZone") {
             zoneCounts[decodedText(value), default: 0] += 1
         }
@@ -720,5 +798,22 @@ struct ExportReader: ~Copyable {
         let text = String(decoding: bytes.prefix(64), as: UTF8.self)
         return String(
             text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
+    }
+}
+
+extension Array {
+    /// Removes the elements at indices in ascending order.
+    fileprivate mutating func remove(atSorted indices: [Int]) {
+        var place = 0
+        var kept = 0
+        for index in self.indices {
+            if place < indices.count, indices[place] == index {
+                place += 1
+            } else {
+                self[kept] = self[index]
+                kept += 1
+            }
+        }
+        removeLast(count - kept)
     }
 }

@@ -2,13 +2,24 @@
 /// no allocation.
 struct MetadataEntries {
     private var bytes: [UInt8] = []
-    /// Where each key begins, where its value begins, and where that ends.
-    private var ranges: [(key: Int, value: Int, end: Int)] = []
+    private var ranges: [Entry] = []
+
+    /// Where a key begins, where its value begins, and where that ends; and whether both are free of what JSON
+    /// escapes.
+    private struct Entry {
+        var key: Int
+        var value: Int
+        var end: Int
+        var isPlainJSON = false
+    }
 
     /// Above this many, repeated keys are found by hashing.
     private static let comparedLimit = 16
 
     var isEmpty: Bool { ranges.isEmpty }
+
+    /// How much memory the entries and what is made of them take, roughly.
+    var cost: Int { bytes.count + ranges.count * ExportElement.overheadByteCount / 2 }
 
     mutating func removeAll() {
         if ranges.isEmpty { return }
@@ -21,16 +32,18 @@ struct MetadataEntries {
         bytes.append(contentsOf: key)
         let middle = bytes.count
         bytes.append(contentsOf: value)
-        ranges.append((start, middle, bytes.count))
+        ranges.append(Entry(key: start, value: middle, end: bytes.count))
     }
 
     /// Adds an entry whose bytes all stand for themselves.
-    mutating func add(plain key: ByteSlice, _ value: ByteSlice) {
+    ///
+    /// `isPlainJSON` says that they do so in JSON as well.
+    mutating func add(plain key: ByteSlice, _ value: ByteSlice, isPlainJSON: Bool = false) {
         let start = bytes.count
         key.append(to: &bytes)
         let middle = bytes.count
         value.append(to: &bytes)
-        ranges.append((start, middle, bytes.count))
+        ranges.append(Entry(key: start, value: middle, end: bytes.count, isPlainJSON: isPlainJSON))
     }
 
     /// Adds the object, if there is anything in it, a creation date first; a repeated key is an array.
@@ -51,6 +64,14 @@ struct MetadataEntries {
         }
         for (index, range) in ranges.enumerated() {
             if index > 0 { output.append(UInt8(ascii: ",")) }
+            if range.isPlainJSON {
+                output.append(UInt8(ascii: "\""))
+                output.append(contentsOf: bytes[range.key..<range.value])
+                appendLiteral("\":\"", to: &output)
+                output.append(contentsOf: bytes[range.value..<range.end])
+                output.append(UInt8(ascii: "\""))
+                continue
+            }
             appendJSONString(bytes[range.key..<range.value], to: &output)
             output.append(UInt8(ascii: ":"))
             appendJSONString(bytes[range.value..<range.end], to: &output)
@@ -128,7 +149,7 @@ struct CreationText {
             for index in 0..<10 { template[dateOffset + index] = text[index] }
             cachedDay = day
         }
-        let second = Int(truncatingIfNeeded: seconds &- day &* 86_400)
+        let second = UInt32(truncatingIfNeeded: seconds &- day &* 86_400)
         let minute = second / 60
         set(dateOffset + 11, minute / 60)
         set(dateOffset + 14, minute % 60)
@@ -139,7 +160,7 @@ struct CreationText {
     }
 
     @inline(__always)
-    private mutating func set(_ position: Int, _ value: Int) {
+    private mutating func set(_ position: Int, _ value: UInt32) {
         template[position] = 0x30 &+ UInt8(truncatingIfNeeded: value / 10)
         template[position + 1] = 0x30 &+ UInt8(truncatingIfNeeded: value % 10)
     }

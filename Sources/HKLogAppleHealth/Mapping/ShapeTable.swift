@@ -13,9 +13,8 @@ struct ShapeTable {
         var kind: SampleKind
         var unitFault: UnitFault = .none
         var isPercent = false
-        /// A number of the source's name, for telling twins.
-        var source: UInt32
-        var unit: UInt32
+        /// For telling twins.
+        var twinScale: TwinContent.Scale
         /// Whether something was mended in its texts: see `repairs`.
         var hasRepairs = false
     }
@@ -111,7 +110,9 @@ struct ShapeTable {
         let shape = SampleShape(
             value: .none, type: String(decoding: types[Int(type)], as: UTF8.self), unit: nil, source: source,
             device: device)
-        let info = Info(type: type, kind: typeKinds[Int(type)], source: 0, unit: 0)
+        let info = Info(
+            type: type, kind: typeKinds[Int(type)],
+            twinScale: TwinContent.Scale(source: nil, unit: nil, canonical: nil))
         let none = Key(type: .max, source: .max, version: .max, device: .max, unit: .max, valueKind: .max)
         let number = append(shape, info, key: none)
         labels[wanted] = number

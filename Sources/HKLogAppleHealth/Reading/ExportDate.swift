@@ -5,10 +5,14 @@ internal import HKLog
 /// The offset is the phone's at the time of the export and says nothing of the sample's zone: only the instant
 /// is kept.
 struct ExportDate {
-    /// The last date's first ten bytes and its day: most records share it with the one before.
-    private var cachedHead: UInt64 = 0
-    private var cachedTail: UInt16 = 0
-    private var cachedDay: Int64 = 0
+    /// Day, minute and offset of the last date with their texts: most dates share some with the one before.
+    ///
+    /// At first they are those of `1970-01-01 00:00:00 +0000`.
+    private var cachedDay = (head: UInt64(0x2D31_302D_3037_3931), tail: UInt16(0x3130), seconds: Int64(0))
+    private var cachedMinute = (
+        head: UInt64(0x2D31_302D_3037_3931), tail: UInt64(0x3030_3A30_3020_3130), seconds: Int64(0)
+    )
+    private var cachedZone = (text: UInt64(0x3030_3030_2B20), seconds: Int64(0))
 
     /// Reads `yyyy-MM-dd HH:mm:ss ±hhmm` from 25 bytes; `nil` when they are anything else.
     ///
@@ -17,35 +21,55 @@ struct ExportDate {
     mutating func fast(_ start: UnsafePointer<UInt8>) -> Int64? {
         let raw = unsafe UnsafeRawPointer(start)
         let head = unsafe raw.loadUnaligned(as: UInt64.self)
-        let tail = unsafe raw.loadUnaligned(fromByteOffset: 8, as: UInt16.self)
-        if head != cachedHead || tail != cachedTail {
-            guard let day = unsafe ExportDate.day(start) else { return nil }
-            cachedHead = head
-            cachedTail = tail
-            cachedDay = day
+        let tail = unsafe raw.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        if head != cachedMinute.head || tail != cachedMinute.tail {
+            guard unsafe readMinute(start, head: head, tail: tail) else { return nil }
         }
-        // `HH:mm:ss`: a digit less its zero is below ten, a colon less itself is nothing.
-        let time = unsafe raw.loadUnaligned(fromByteOffset: 11, as: UInt64.self) ^ 0x3030_3A30_303A_3030
-        guard ((time &+ 0x7676_7F76_767F_7676) | time) & 0x8080_8080_8080_8080 == 0 else { return nil }
-        let zone = unsafe raw.loadUnaligned(fromByteOffset: 21, as: UInt32.self) ^ 0x3030_3030
-        guard ((zone &+ 0x7676_7676) | zone) & 0x8080_8080 == 0 else { return nil }
-        let sign = unsafe start[20]
-        guard unsafe start[10] == 0x20, unsafe start[19] == 0x20,
-            sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-")
-        else { return nil }
-        func pair(_ shift: UInt64) -> Int64 {
-            Int64((time >> shift) & 0xFF) &* 10 &+ Int64((time >> (shift &+ 8)) & 0xFF)
+        // `:ss` and the zone.
+        let second = unsafe raw.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
+        let tens = (second >> 8) & 0xFF &- 0x30
+        let ones = (second >> 16) & 0xFF &- 0x30
+        guard second & 0xFF == 0x3A, tens < 6, ones < 10 else { return nil }
+        let zone = unsafe raw.loadUnaligned(fromByteOffset: 17, as: UInt64.self) >> 16
+        if zone != cachedZone.text {
+            guard readZone(zone) else { return nil }
         }
-        let hour = pair(0)
-        let minute = pair(24)
-        let second = pair(48)
-        let zoneHour = Int64(zone & 0xFF) &* 10 &+ Int64((zone >> 8) & 0xFF)
-        let zoneMinute = Int64((zone >> 16) & 0xFF) &* 10 &+ Int64((zone >> 24) & 0xFF)
-        guard hour < 24, minute < 60, second < 60, zoneHour < 24, zoneMinute < 60 else { return nil }
-        let offset = zoneHour &* 3600 &+ zoneMinute &* 60
-        let seconds = cachedDay &* 86_400 &+ hour &* 3600 &+ minute &* 60 &+ second
-        let instant = (seconds &- (sign == UInt8(ascii: "-") ? -offset : offset)) &* 1_000_000
+        let seconds = cachedMinute.seconds &+ Int64(tens &* 10 &+ ones) &- cachedZone.seconds
+        let instant = seconds &* 1_000_000
         return ExportDate.isInRange(instant) ? instant : nil
+    }
+
+    /// Reads `yyyy-MM-dd HH:mm` into the cache.
+    @inline(__always)
+    private mutating func readMinute(_ start: UnsafePointer<UInt8>, head: UInt64, tail: UInt64) -> Bool {
+        if head != cachedDay.head || UInt16(truncatingIfNeeded: tail) != cachedDay.tail {
+            guard let day = unsafe ExportDate.day(start) else { return false }
+            cachedDay = (head, UInt16(truncatingIfNeeded: tail), day &* 86_400)
+        }
+        // ` HH:mm`: a digit less its zero is below ten, a blank or colon less itself is nothing.
+        let time = tail >> 16 ^ 0x3030_3A30_3020
+        guard ((time &+ 0x7676_7F76_767F) | time) & 0x8080_8080_8080 == 0 else { return false }
+        let hour = Int64((time >> 8) & 0xFF) &* 10 &+ Int64((time >> 16) & 0xFF)
+        let minute = Int64((time >> 32) & 0xFF) &* 10 &+ Int64((time >> 40) & 0xFF)
+        guard hour < 24, minute < 60 else { return false }
+        cachedMinute = (head, tail, cachedDay.seconds &+ hour &* 3600 &+ minute &* 60)
+        return true
+    }
+
+    /// Reads ` ±hhmm`, six bytes, into the cache.
+    @inline(never)
+    private mutating func readZone(_ text: UInt64) -> Bool {
+        let sign = UInt8(truncatingIfNeeded: text >> 8)
+        let digits = text >> 16 ^ 0x3030_3030
+        guard text & 0xFF == 0x20, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
+            ((digits &+ 0x7676_7676) | digits) & 0x8080_8080 == 0
+        else { return false }
+        let hour = Int64(digits & 0xFF) &* 10 &+ Int64((digits >> 8) & 0xFF)
+        let minute = Int64((digits >> 16) & 0xFF) &* 10 &+ Int64((digits >> 24) & 0xFF)
+        guard hour < 24, minute < 60 else { return false }
+        let seconds = hour &* 3600 &+ minute &* 60
+        cachedZone = (text, sign == UInt8(ascii: "-") ? -seconds : seconds)
+        return true
     }
 
     /// The day number of `yyyy-MM-dd`; `nil` when it is none.
@@ -77,7 +101,7 @@ struct ExportDate {
 
     /// The same for bytes that were copied.
     static func instant(_ text: [UInt8]) -> Int64? {
-        guard text.count >= 15, text.count <= 64 else { return nil }
+        guard text.count >= leastByteCount, text.count <= 64 else { return nil }
         var position = 0
         func peek() -> UInt8? { position < text.count ? text[position] : nil }
         func digits(_ count: Int) -> Int32? {
@@ -133,6 +157,9 @@ struct ExportDate {
         guard isInRange(instant) else { return nil }
         return instant
     }
+
+    /// How many bytes any date has at least.
+    static let leastByteCount = 15
 
     /// Whether an instant is in the years that a sample may have.
     static func isInRange(_ instant: Int64) -> Bool {

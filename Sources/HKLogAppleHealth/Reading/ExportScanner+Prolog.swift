@@ -13,10 +13,8 @@ extension ExportScanner {
         case utf16
     }
 
-    /// The most bytes that a DOCTYPE may have.
-    ///
-    /// As many as any other tag: it has to be in memory as a whole.
-    private static let doctypeByteCountLimit = ExportScanner.tagByteCountLimit
+    /// The most bytes that a DOCTYPE may have: it has to be in memory as a whole.
+    private static let doctypeByteCountLimit = 128 << 20
 
     /// Reads what comes before the root, and the root's start tag.
     mutating func readProlog() throws(HKLogError) -> Prolog {

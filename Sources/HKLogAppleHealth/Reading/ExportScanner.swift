@@ -35,18 +35,31 @@ struct ExportScanner: ~Copyable {
     }
 
     /// The most bytes that one tag may have; a longer one is skipped and reported.
-    static let tagByteCountLimit = 128 << 20
+    static let tagByteCountLimit = 32 << 20
+    /// The most bytes that the value of an attribute may have; a longer one is dropped and reported.
+    static let attributeByteCountLimit = 16 << 20
+    /// The most attributes, faults among them counted, that a tag may have; one that has more is too long.
+    static let attributeCountLimit = 1 << 18
     /// The most bytes that an end tag may have; beyond it is text.
     private static let endTagByteCountLimit = 4096
     /// The most bytes of text between tags that are kept.
     static let textByteCountLimit = 16 << 20
 
     private(set) var name = ByteSlice.absent
-    private(set) var attributes: [Attribute] = []
-    private(set) var isSelfClosing = false
+    // What is set below without `private` is set by `ExportScanner+Recovery.swift`, too.
+    var attributes: [Attribute] = []
+    var isSelfClosing = false
+    /// Whether a quote in the tag is not closed: it has no attributes then, and is only to be skipped.
+    var isBroken = false
     /// Where the last tag begins, in bytes from the start of the document.
     private(set) var tagOffset = 0
-    private(set) var fields = RecordFields()
+    /// The same in the window.
+    var tagPosition = 0
+    var fields = RecordFields()
+    /// What was taken out of the window of the tag in hand.
+    var excisions: [Excision] = []
+    /// How many tags were skipped for their length.
+    private(set) var skippedTagCount = 0
     /// Text between tags since it was last taken, as it stands in the file.
     private(set) var text: [UInt8] = []
     private(set) var textOffset = 0
@@ -61,15 +74,27 @@ struct ExportScanner: ~Copyable {
     /// The document offset of the window's first byte.
     var windowOffset = 0
     var isAtEnd = false
+    let attributeByteCountLimit: Int
+    /// Values that were found to be too long, and where the value begins that the window cuts; see
+    /// `exciseLongValues`.
+    var longValues: [Range<Int>] = []
+    var openValue: Int?
+    /// Where a tag was given up for the number of its attributes.
+    private var crowdedEnd: Int?
     private var dates = ExportDate()
-    private let patterns = AttributePattern.usualOrder
+    private var heads = RecordHeads()
 
     /// How far a word may be read beyond the bytes of the window.
     private static let slackByteCount = 64
 
-    init(source: any ByteSource, problems: ProblemLog, windowByteCount: Int = 1 << 20) {
+    init(
+        source: any ByteSource, problems: ProblemLog, windowByteCount: Int = 1 << 20,
+        attributeByteCountLimit: Int = ExportScanner.attributeByteCountLimit
+    ) {
         self.source = source
         self.problems = problems
+        // A line that begins an element has to fit.
+        self.attributeByteCountLimit = max(attributeByteCountLimit, 256)
         capacity = max(windowByteCount, 1)
         unsafe window = .allocate(capacity: capacity + ExportScanner.slackByteCount)
         unsafe window.initialize(repeating: 0, count: capacity + ExportScanner.slackByteCount)
@@ -81,14 +106,14 @@ struct ExportScanner: ~Copyable {
     }
 
     /// How many bytes of the document were read so far.
-    var byteOffset: Int { windowOffset + position }
+    var byteOffset: Int { windowOffset + position + excisedByteCount }
 
     /// How many bytes the document had in all; meaningful after `endOfInput`.
-    var endOffset: Int { windowOffset + limit }
+    var endOffset: Int { windowOffset + limit + excisedByteCount }
 
     /// Where a slice of the present tag stands in the document.
     func offset(of slice: ByteSlice) -> Int {
-        unsafe windowOffset + slice.distance(from: UnsafePointer(window))
+        documentOffset(ofPosition: unsafe slice.distance(from: UnsafePointer(window)))
     }
 
     /// Gives the text since the last call away.
@@ -150,6 +175,8 @@ struct ExportScanner: ~Copyable {
 
     /// Moves to the next tag.
     mutating func next() throws(HKLogError) -> Event {
+        settleExcisions()
+        isBroken = false
         // Once a text has begun, white space is part of it: else its end would depend on where the window ends.
         var isInText = false
         while true {
@@ -270,6 +297,7 @@ struct ExportScanner: ~Copyable {
     private mutating func startTag() throws(HKLogError) -> Event? {
         while true {
             var isRecord = true
+            crowdedEnd = nil
             // Sound: where fewer than eight bytes are left, the slack behind them is read, and what was made of it
             // ends beyond `limit` and is read again.
             let head = unsafe UnsafeRawPointer(window + position).loadUnaligned(as: UInt64.self)
@@ -281,13 +309,23 @@ struct ExportScanner: ~Copyable {
                 isRecord = name.equals("Record")
             }
             tagOffset = windowOffset + position
+            // No more than this is looked at, however far the window goes.
+            let known = min(end ?? crowdedEnd ?? limit, position + ExportScanner.tagByteCountLimit)
+            if giveUpOpenQuote(upTo: known, isRecord: isRecord) { return isRecord ? .record : .start }
+            if (end ?? limit) - position > attributeByteCountLimit, exciseLongValues() { continue }
             if let end, end - position <= ExportScanner.tagByteCountLimit {
-                for fault in faults { problems.note(fault.what, at: windowOffset + fault.position) }
+                tagPosition = position
+                for fault in faults {
+                    problems.note(fault.what, at: documentOffset(ofPosition: fault.position))
+                }
+                if !excisions.isEmpty { dropExcisedAttributes() }
                 position = end
                 return isRecord ? .record : .start
             }
-            if (end ?? limit) - position > ExportScanner.tagByteCountLimit {
-                problems.note("tag longer than 128 MiB skipped", at: tagOffset)
+            if crowdedEnd != nil || (end ?? limit) - position > ExportScanner.tagByteCountLimit {
+                problems.note("tag longer than the limit skipped", at: tagOffset)
+                skippedTagCount += 1
+                settleExcisions()
                 position += 1
                 return nil
             }
@@ -299,7 +337,7 @@ struct ExportScanner: ~Copyable {
     private static let recordHead: UInt64 = 0x2064_726F_6365_523C
 
     /// Reads a tag and says where it ends; `nil` when the window ends before.
-    private mutating func scanAnyTag() -> Int? {
+    mutating func scanAnyTag() -> Int? {
         var index = position + 1
         while index < limit {
             let byte = unsafe window[index]
@@ -336,6 +374,10 @@ struct ExportScanner: ~Copyable {
         while true {
             while index < limit, unsafe isWhiteSpace(window[index]) { index += 1 }
             if index >= limit { return nil }
+            if attributes.count + faults.count > ExportScanner.attributeCountLimit {
+                crowdedEnd = index
+                return nil
+            }
             switch unsafe window[index] {
             case UInt8(ascii: ">"):
                 isSelfClosing = false
@@ -364,10 +406,22 @@ struct ExportScanner: ~Copyable {
     }
 
     /// Where the quoted text that begins at `index` is over; `nil` when the window ends before.
-    private func valueEnd(from index: Int) -> Int? {
+    private mutating func valueEnd(from index: Int) -> Int? {
         let quote = unsafe window[index]
         let end = find(quote, from: index + 1)
-        return end == limit ? nil : end + 1
+        if end == limit {
+            openValue = index + 1
+            return nil
+        }
+        if end - index - 1 > attributeByteCountLimit { longValues.append(index + 1..<end) }
+        return end + 1
+    }
+
+    /// Forgets the attributes of the tag in hand.
+    mutating func clearAttributes() {
+        attributes.removeAll(keepingCapacity: true)
+        faults.removeAll(keepingCapacity: true)
+        fields = RecordFields()
     }
 
     /// Reads one attribute and says where it ends; `nil` when the window ends before.
@@ -423,6 +477,8 @@ struct ExportScanner: ~Copyable {
                 faults.append(("attribute given twice, the first one taken", start))
             } else {
                 fields[field] = value
+                // Not all that a head says, or in another order.
+                fields.head = 0
             }
         } else {
             attributes.append(Attribute(name: attributeName, value: value))
@@ -435,15 +491,29 @@ struct ExportScanner: ~Copyable {
     /// Reads the attributes of a `Record`, most of them by guessing that they stand in the usual order; `nil` when
     /// the window ends before the tag does.
     private mutating func scanRecord(from start: Int) -> Int? {
-        attributes.removeAll(keepingCapacity: true)
-        faults.removeAll(keepingCapacity: true)
-        // Kept in locals: a property of a class costs a check at each access.
-        var fields = RecordFields()
-        var dates = dates
-        let index = scanUsual(from: start, into: &fields, dates: &dates)
-        self.fields = fields
-        self.dates = dates
-        guard let index else { return nil }
+        if !attributes.isEmpty { attributes.removeAll(keepingCapacity: true) }
+        if !faults.isEmpty { faults.removeAll(keepingCapacity: true) }
+        fields.clear()
+        let bytes = unsafe UnsafePointer(window)
+        var index = unsafe position + heads.find(bytes + position, limit - position, into: &fields)
+        let isKnown = index > position
+        if !isKnown {
+            guard
+                let end = unsafe ExportScanner.scanUsual(
+                    bytes, from: start, limit: limit, heads.patterns, 0..<RecordHeads.fieldCount, &fields,
+                    &dates)
+            else { return nil }
+            index = end
+        }
+        let headEnd = index
+        guard
+            let end = unsafe ExportScanner.scanUsual(
+                bytes, from: headEnd, limit: limit, heads.patterns, RecordHeads.fieldCount..<9, &fields,
+                &dates)
+        else { return nil }
+        index = end
+        // What stands behind it shows that the head is whole.
+        if !isKnown, index > headEnd { unsafe heads.keep(bytes + position, headEnd - position, &fields) }
         if index < limit - 1 {
             if unsafe window[index] == UInt8(ascii: "/"), unsafe window[index + 1] == UInt8(ascii: ">") {
                 isSelfClosing = true
@@ -457,37 +527,39 @@ struct ExportScanner: ~Copyable {
         return scanAttributes(from: index, intoFields: true)
     }
 
-    /// Reads attributes as long as they stand in the usual order and form; says where the first other byte stands,
-    /// `nil` when the window ends in a value.
+    /// Reads the attributes of some of the patterns as long as they stand in that order and in the usual form; says
+    /// where the first other byte stands, `nil` when the window ends in a value.
     @inline(__always)
-    private func scanUsual(
-        from start: Int, into fields: inout RecordFields, dates: inout ExportDate
+    private static func scanUsual(
+        _ bytes: UnsafePointer<UInt8>, from start: Int, limit: Int,
+        _ patterns: UnsafePointer<AttributePattern>,
+        _ candidates: Range<Int>, _ fields: inout RecordFields, _ dates: inout ExportDate
     ) -> Int? {
-        let bytes = unsafe UnsafePointer(window)
-        let limit = limit
-        let patterns = patterns
         // A pattern and a date are read as whole words: the last bytes of the window are left to the general way.
         let fastLimit = limit - 48
         var index = start
-        var candidate = 0
-        while index < fastLimit, candidate < patterns.count {
+        var candidate = candidates.lowerBound
+        while index < fastLimit, candidate < candidates.upperBound {
             let here = unsafe UnsafeRawPointer(bytes + index)
             let low = unsafe here.loadUnaligned(as: UInt64.self)
             let high = unsafe here.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
             if low & 0xFF != 0x20 { break }
-            let pattern = patterns[candidate]
+            let pattern = unsafe patterns + candidate
             candidate += 1
-            guard low & pattern.lowMask == pattern.low && high & pattern.highMask == pattern.high else {
+            guard unsafe low & pattern.pointee.lowMask == pattern.pointee.low,
+                unsafe high & pattern.pointee.highMask == pattern.pointee.high
+            else {
                 continue
             }
-            let valueStart = index + pattern.byteCount
+            let valueStart = unsafe index + pattern.pointee.byteCount
+            let field = unsafe pattern.pointee.field
             var end = -1
-            switch pattern.field {
+            switch field {
             case .creationDate, .startDate, .endDate:
                 if valueStart + 26 <= limit, unsafe bytes[valueStart + 25] == UInt8(ascii: "\""),
                     let instant = unsafe dates.fast(bytes + valueStart)
                 {
-                    fields.setInstant(instant, of: pattern.field)
+                    fields.setInstant(instant, of: field)
                     end = valueStart + 25
                 }
             case .value:
@@ -505,7 +577,7 @@ struct ExportScanner: ~Copyable {
                 }
                 end = unsafe UnsafeRawPointer(found) - UnsafeRawPointer(bytes)
             }
-            fields[pattern.field] = unsafe ByteSlice(start: bytes + valueStart, count: end - valueStart)
+            fields[field] = unsafe ByteSlice(start: bytes + valueStart, count: end - valueStart)
             index = end + 1
         }
         return index

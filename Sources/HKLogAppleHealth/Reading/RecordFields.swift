@@ -1,7 +1,7 @@
 /// The nine attributes of a `Record`, as slices of the scanner's window.
 struct RecordFields {
     /// Which attribute; the raw value is its place.
-    enum Field: Int {
+    enum Field: Int, CaseIterable {
         case type, sourceName, sourceVersion, device, unit, creationDate, startDate, endDate, value
     }
 
@@ -14,11 +14,29 @@ struct RecordFields {
     /// The value, where it was a plain number.
     var number: Double = 0
     var hasNumber = false
+    /// The number of the head that the record shares with others, where it is one of `RecordHeads`; else 0.
+    var head: UInt32 = 0
 
     subscript(field: Field) -> ByteSlice {
         @inline(__always) get { slices[field.rawValue] }
         @inline(__always) set { slices[field.rawValue] = newValue }
     }
+
+    /// Makes all fields absent.
+    @inline(__always)
+    mutating func clear() {
+        for place in 0..<9 { slices[place] = .absent }
+        instantMask = 0
+        hasNumber = false
+        head = 0
+    }
+
+    /// The slice of a field by its place.
+    @inline(__always)
+    func slice(_ place: Int) -> ByteSlice { slices[place] }
+
+    @inline(__always)
+    mutating func set(_ place: Int, _ slice: ByteSlice) { slices[place] = slice }
 
     @inline(__always)
     mutating func setInstant(_ instant: Int64, of field: Field) {

@@ -49,8 +49,6 @@ enum ImportCommand {
     private static func run(_ session: Session) throws(HKLogError) -> Int32 {
         let arguments = session.arguments
         let path = arguments.operands[0]
-        try AppleHealthImporter.requireInput(path)
-        try System.requireReadable(path)
         var importer = AppleHealthImporter()
         importer.keepMissing = arguments.has(.keepMissing)
         importer.allowDeletions = arguments.has(.allowDeletions)
@@ -59,6 +57,8 @@ enum ImportCommand {
             guard !stream.isEmpty else { throw .usage("--stream: the name is empty") }
             importer.stream = stream
         }
+        // Before a store is made: what is no export must not leave an empty one behind.
+        let export = try FoundExport.find(at: path)
         // Before anything is imported: what cannot be written must not come to light after the work.
         let reportFile = try arguments.value(.report).map { reportPath throws(HKLogError) in
             guard !System.isSameFile(path, reportPath) else {
@@ -72,19 +72,17 @@ enum ImportCommand {
         session.tellCreation(of: store)
         let report: ImportReport
         do throws(HKLogError) {
-            report = try run(importer, path: path, into: store, session)
+            report = try run(importer, export, into: store, reportFile, session)
         } catch {
             session.messages.endProgress()
+            do throws(HKLogError) { try reportFile?.close() } catch { session.messages.warning("\(error)") }
             // What was appended before stays, and a rerun goes on from there.
             do throws(HKLogError) { try store.close() } catch { session.messages.warning("\(error)") }
             throw error
         }
         session.messages.endProgress()
         try print(report, isDryRun: importer.isDryRun, session)
-        if let reportFile {
-            try reportFile.writer.write(report.problemLines)
-            try reportFile.close()
-        }
+        try reportFile?.close()
         try session.output.flush()
         try store.close()
         session.tellWarnings(of: store)
@@ -96,11 +94,13 @@ enum ImportCommand {
     }
 
     private static func run(
-        _ importer: AppleHealthImporter, path: String, into store: Store, _ session: Session
+        _ importer: AppleHealthImporter, _ export: FoundExport, into store: Store, _ reportFile: OutputFile?,
+        _ session: Session
     ) throws(HKLogError) -> ImportReport {
         var destination = try StoreImportDestination(store: store, stream: importer.stream)
         var report = try importer.run(
-            path, into: &destination, rules: store.timeZoneRules,
+            export, into: &destination, rules: store.timeZoneRules,
+            reportingTo: reportFile,
             progress: { (progress: AppleHealthImporter.Progress) throws(HKLogError) in
                 session.messages.progress(
                     progress.pass == 1 ? "reading" : "appending", done: UInt64(clamping: progress.bytesRead),
@@ -132,5 +132,11 @@ enum ImportCommand {
             try session.output.write(
                 "... and \(report.problems.count - shown.count) more; --report FILE writes them all\n")
         }
+    }
+}
+
+extension OutputFile: ImportCaseWriter {
+    func write(_ met: ImportReport.Case) throws(HKLogError) {
+        try writer.write(met.line)
     }
 }

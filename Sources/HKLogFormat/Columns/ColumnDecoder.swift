@@ -119,31 +119,28 @@ extension ByteReader {
         _ bytes: UnsafeRawPointer, _ byteCount: Int, _ count: Int, width: UInt64,
         _ values: UnsafeMutablePointer<Int64>
     ) throws(CodecError) {
-        // The next bits in a register: the loop waits for a shift and a count, not for memory.
-        var window: UInt64 = 0
-        var available: UInt64 = 0
+        var index = 0
         var offset = 0
-        for index in 0..<count {
-            var high: UInt64 = 0
-            while window == 0 {
-                guard offset < byteCount else { throw .malformed }
-                high &+= available
-                let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-                window = UInt64(littleEndian: word)
-                available = 64
-                let rest = byteCount &- offset
-                if rest < 8 {
-                    // What stands behind is not ours.
-                    available = UInt64(truncatingIfNeeded: 8 &* rest)
-                    window &= (UInt64(1) &<< available) &- 1
-                }
-                offset &+= 8
+        // Where the next number begins, counted from the first bit.
+        var begin: UInt64 = 0
+        while index < count {
+            guard offset < byteCount else { throw .malformed }
+            // Sound: the reader's padding follows.
+            var ones = unsafe UInt64(
+                littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            // What stands behind is not ours.
+            let rest = byteCount &- offset
+            if rest < 8 { ones &= (UInt64(1) &<< UInt64(truncatingIfNeeded: 8 &* rest)) &- 1 }
+            let position = UInt64(truncatingIfNeeded: 8 &* offset)
+            // Taking the lowest one away does not wait for its place to be known.
+            while ones != 0 && index < count {
+                let place = position &+ UInt64(truncatingIfNeeded: ones.trailingZeroBitCount)
+                unsafe values[index] |= Int64(bitPattern: (place &- begin) &<< width)
+                begin = place &+ 1
+                ones &= ones &- 1
+                index &+= 1
             }
-            let zeros = UInt64(truncatingIfNeeded: window.trailingZeroBitCount)
-            high &+= zeros
-            window = (window &>> zeros) &>> 1
-            available &-= zeros &+ 1
-            unsafe values[index] |= Int64(bitPattern: high &<< width)
+            offset &+= 8
         }
     }
 
@@ -184,12 +181,12 @@ extension ByteReader {
         while target > 0 {
             target &-= 1
             let byte = unsafe bitmap.load(fromByteOffset: target &>> 3, as: UInt8.self)
-            if byte &>> UInt8(truncatingIfNeeded: target & 7) & 1 != 0 {
-                source &-= 1
-                unsafe values[target] = values[source]
-            } else {
-                unsafe values[target] = 0
-            }
+            let bit = Int(truncatingIfNeeded: byte &>> UInt8(truncatingIfNeeded: target & 7)) & 1
+            // Which it is cannot be foretold, so nothing branches. Sound: as many values are left as there are ones,
+            // and where a zero is among the rest, `source` is one of the places that it leaves free.
+            source &-= bit
+            let value = unsafe values[source]
+            unsafe values[target] = value & (0 &- Int64(truncatingIfNeeded: bit))
         }
     }
 }

@@ -30,4 +30,6 @@ enum ColumnFormat {
 
     /// A writer's choice: high parts from here on are exceptions, not unary.
     static let unaryLimit: UInt64 = 32
+    /// Values have such a high part where they have at least this many bits more than the width.
+    static let unaryLengthLimit = 6
 }

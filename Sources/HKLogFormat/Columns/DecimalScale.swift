@@ -24,27 +24,46 @@ enum DecimalScale {
         _ bits: UnsafeBufferPointer<Int64>, into integers: UnsafeMutableBufferPointer<Int64>
     ) -> Int? {
         var scale = 0
-        while true {
-            let startScale = scale
-            var factor = power(scale)
-            for index in 0..<bits.count {
-                let pattern = unsafe UInt64(bitPattern: bits[index])
-                let value = Double(bitPattern: pattern)
-                while true {
-                    let scaled = value * factor
-                    let integer =
-                        Int64(bitPattern: (scaled + rounder).bitPattern)
-                        &- Int64(bitPattern: rounder.bitPattern)
-                    if scaled.magnitude < magnitudeLimit && (Double(integer) / factor).bitPattern == pattern {
-                        unsafe integers[index] = integer
-                        break
-                    }
-                    if scale == limit { return nil }
-                    scale += 1
-                    factor = power(scale)
-                }
-            }
-            if scale == startScale { return scale }
+        while scale <= limit {
+            let failing = unsafe scale == 0 ? takeWhole(bits, integers) : take(bits, scale, integers)
+            if failing == bits.count { return scale }
+            // The next one that suits the value for which this one is too small.
+            let pattern = unsafe UInt64(bitPattern: bits[failing])
+            repeat { scale += 1 } while scale <= limit && integer(pattern, power(scale)) == nil
         }
+        return nil
+    }
+
+    @inline(__always)
+    private static func integer(_ pattern: UInt64, _ factor: Double) -> Int64? {
+        let scaled = Double(bitPattern: pattern) * factor
+        let shifted = scaled + rounder
+        guard scaled.magnitude < magnitudeLimit, ((shifted - rounder) / factor).bitPattern == pattern else {
+            return nil
+        }
+        return Int64(bitPattern: shifted.bitPattern) &- Int64(bitPattern: rounder.bitPattern)
+    }
+
+    /// Returns the index of the first value that is no integer at this scale.
+    private static func take(
+        _ bits: UnsafeBufferPointer<Int64>, _ scale: Int, _ integers: UnsafeMutableBufferPointer<Int64>
+    ) -> Int {
+        let factor = power(scale)
+        for index in 0..<bits.count {
+            guard let integer = unsafe integer(UInt64(bitPattern: bits[index]), factor) else { return index }
+            unsafe integers[index] = integer
+        }
+        return bits.count
+    }
+
+    /// The same for scale 0, without the arithmetic.
+    private static func takeWhole(
+        _ bits: UnsafeBufferPointer<Int64>, _ integers: UnsafeMutableBufferPointer<Int64>
+    ) -> Int {
+        for index in 0..<bits.count {
+            guard let integer = unsafe integer(UInt64(bitPattern: bits[index]), 1) else { return index }
+            unsafe integers[index] = integer
+        }
+        return bits.count
     }
 }

@@ -13,7 +13,7 @@ enum LengthCounts {
     ///
     /// `counts[n]` values have `n` significant bits. The mean of what stands above the width is taken for each
     /// length: 1, 2.5, 5.5, 11.5, 23.5. More than five bits above are an exception of about five bytes.
-    static func best(_ counts: UnsafeMutableBufferPointer<Int>, count: Int) -> Best {
+    static func best(_ counts: UnsafeMutableBufferPointer<UInt32>, count: Int) -> Best {
         var fullWidth = 64
         while unsafe fullWidth > 0 && counts[fullWidth] == 0 { fullWidth &-= 1 }
         let isPlanes = fullWidth > ColumnFormat.widthLimit
@@ -21,9 +21,10 @@ enum LengthCounts {
         var above = 0
         var width = fullWidth &- 1
         while width >= 0 {
-            above &+= unsafe counts[width &+ 6]
-            let high = unsafe 2 &* counts[width &+ 1] &+ 5 &* counts[width &+ 2] &+ 11 &* counts[width &+ 3]
-            let higher = unsafe 23 &* counts[width &+ 4] &+ 47 &* counts[width &+ 5]
+            func at(_ length: Int) -> Int { unsafe Int(counts[width &+ length]) }
+            above &+= at(6)
+            let high = 2 &* at(1) &+ 5 &* at(2) &+ 11 &* at(3)
+            let higher = 23 &* at(4) &+ 47 &* at(5)
             let bitCount = count &* (width &+ 1) &+ (high &+ higher) / 2 &+ 40 &* above &+ 24
             if bitCount < best.bitCount && width <= ColumnFormat.widthLimit {
                 best = Best(width: width, hasHighs: true, bitCount: bitCount)

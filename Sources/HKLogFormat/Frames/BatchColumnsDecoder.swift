@@ -174,9 +174,13 @@ struct BatchColumnsDecoder: Sendable {
         guard index < texts.count, middles[index] >= 0, middles[index] <= texts.reader.remaining else {
             throw .malformed
         }
-        let middle = try texts.reader.readBytes(Int(middles[index]))
+        let middle = try unsafe texts.reader.take(Int(middles[index]))
         texts.next += 1
-        return try SharedText.join(
-            prefixOf: reference, prefixes[index], middle[...], suffixOf: reference, suffixes[index], &budget)
+        var text: [UInt8] = []
+        try unsafe SharedText.join(
+            prefixOf: reference, prefixes[index],
+            UnsafeRawBufferPointer(start: middle, count: Int(middles[index])), suffixOf: reference,
+            suffixes[index], &budget, into: &text)
+        return text
     }
 }

@@ -55,55 +55,76 @@ struct LabelTableEncoder: Sendable {
     private mutating func add(_ shape: RowShape, _ sharing: Bool) {
         let label = shape.label
         let index = kinds.count
-        var best = (prefixDistance: 0, prefix: 0, suffixDistance: 0, suffix: 0)
+        var shared = SharedParts()
         if sharing && index > 0 {
-            let first = max(0, index - LabelTableEncoder.window)
-            unsafe bytes.withUnsafeBufferPointer { bytes in
-                unsafe label.withUnsafeBufferPointer { label in
-                    for other in stride(from: index - 1, through: first, by: -1) {
-                        let start = other == 0 ? 0 : ends[other - 1]
-                        // Sound: `ends` are ends of texts in `bytes`, in order.
-                        let text = unsafe UnsafeBufferPointer(rebasing: bytes[start..<ends[other]])
-                        // A look at the byte that would make it longer saves most comparisons.
-                        let prefix =
-                            unsafe mayShare(label, text, best.prefix, fromEnd: false)
-                            ? SharedText.prefix(label, text) : 0
-                        if prefix > best.prefix {
-                            (best.prefixDistance, best.prefix) = (index - other, prefix)
-                        }
-                        let suffix =
-                            unsafe mayShare(label, text, best.suffix, fromEnd: true)
-                            ? SharedText.suffix(label, text, limit: label.count) : 0
-                        if suffix > best.suffix {
-                            (best.suffixDistance, best.suffix) = (index - other, suffix)
-                        }
-                    }
-                }
-            }
-            if best.prefix < LabelTableEncoder.leastShared { (best.prefixDistance, best.prefix) = (0, 0) }
-            best.suffix = min(best.suffix, label.count - best.prefix)
-            if best.suffix < LabelTableEncoder.leastShared { (best.suffixDistance, best.suffix) = (0, 0) }
+            shared = findShared(label, index)
+            let least = LabelTableEncoder.leastShared
+            if shared.prefix < least { (shared.prefixDistance, shared.prefix) = (0, 0) }
+            shared.suffix = min(shared.suffix, label.count - shared.prefix)
+            if shared.suffix < least { (shared.suffixDistance, shared.suffix) = (0, 0) }
         }
         kinds.append(Int64(shape.valueKind.rawValue))
         if index > 0 {
-            prefixDistances.append(Int64(best.prefixDistance))
-            prefixes.append(Int64(best.prefix))
-            suffixDistances.append(Int64(best.suffixDistance))
-            suffixes.append(Int64(best.suffix))
+            prefixDistances.append(Int64(shared.prefixDistance))
+            prefixes.append(Int64(shared.prefix))
+            suffixDistances.append(Int64(shared.suffixDistance))
+            suffixes.append(Int64(shared.suffix))
         }
-        middleCounts.append(Int64(label.count - best.prefix - best.suffix))
-        middles.append(contentsOf: label[best.prefix..<label.count - best.suffix])
-        bytes.append(contentsOf: label)
+        let middle = shared.prefix..<label.count - shared.suffix
+        middleCounts.append(Int64(middle.count))
+        unsafe label.withUnsafeBufferPointer { label in
+            unsafe middles.append(contentsOf: UnsafeBufferPointer(rebasing: label[middle]))
+            unsafe bytes.append(contentsOf: label)
+        }
         ends.append(bytes.count)
     }
-}
 
-/// Whether two texts have the same byte at `index`, counted from the front or from the end.
-private func mayShare(
-    _ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>, _ index: Int, fromEnd: Bool
-) -> Bool {
-    guard index < a.count, index < b.count else { return false }
-    return unsafe fromEnd ? a[a.count &- 1 &- index] == b[b.count &- 1 &- index] : a[index] == b[index]
+    /// What a label has in common with earlier ones, and how far before it those stand.
+    private struct SharedParts {
+        var (prefixDistance, prefix) = (0, 0)
+        var (suffixDistance, suffix) = (0, 0)
+    }
+
+    /// The longest prefix and the longest suffix, each of the nearest label that has it.
+    private func findShared(_ label: [UInt8], _ index: Int) -> SharedParts {
+        var best = SharedParts()
+        let first = max(0, index - LabelTableEncoder.window)
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe ends.withUnsafeBufferPointer { ends in
+                unsafe label.withUnsafeBufferPointer { label in
+                    var other = index &- 1
+                    // Sound: `ends` are ends of texts in `bytes`, in order.
+                    var end = unsafe ends[other]
+                    while other >= first {
+                        let start = unsafe other == 0 ? 0 : ends[other &- 1]
+                        let count = end &- start
+                        // A look at the byte that would make it longer saves most comparisons.
+                        if best.prefix < count && best.prefix < label.count,
+                            unsafe bytes[start &+ best.prefix] == label[best.prefix]
+                        {
+                            let prefix = unsafe SharedText.prefix(
+                                label, UnsafeBufferPointer(rebasing: bytes[start..<end]))
+                            if prefix > best.prefix {
+                                (best.prefixDistance, best.prefix) = (index &- other, prefix)
+                            }
+                        }
+                        if best.suffix < count && best.suffix < label.count,
+                            unsafe bytes[end &- 1 &- best.suffix] == label[label.count &- 1 &- best.suffix]
+                        {
+                            let suffix = unsafe SharedText.suffix(
+                                label, UnsafeBufferPointer(rebasing: bytes[start..<end]), limit: label.count)
+                            if suffix > best.suffix {
+                                (best.suffixDistance, best.suffix) = (index &- other, suffix)
+                            }
+                        }
+                        end = start
+                        other &-= 1
+                    }
+                }
+            }
+        }
+        return best
+    }
 }
 
 struct LabelTableDecoder: Sendable {
@@ -118,7 +139,6 @@ struct LabelTableDecoder: Sendable {
     mutating func decode(
         _ reader: inout ByteReader, rowCount: Int, _ budget: inout TextBudget, into shapes: inout [RowShape]
     ) throws(CodecError) {
-        shapes.removeAll(keepingCapacity: true)
         let count = try reader.readCount(upTo: rowCount)
         guard count > 0 else { throw .malformed }
         try reader.readColumn(count, into: &kinds)
@@ -127,24 +147,32 @@ struct LabelTableDecoder: Sendable {
         try reader.readColumn(count - 1, into: &suffixDistances)
         try reader.readColumn(count - 1, into: &suffixes)
         try reader.readColumn(count, into: &middleCounts)
+        // The last frame's labels lend their memory.
+        if shapes.count > count { shapes.removeLast(shapes.count - count) }
         shapes.reserveCapacity(count)
         for index in 0..<count {
             guard middleCounts[index] >= 0, middleCounts[index] <= reader.remaining,
                 let kind = UInt8(exactly: kinds[index]).flatMap(RowValueKind.init(rawValue:))
             else { throw .malformed }
-            var label = [UInt8]()
+            if index == shapes.count { shapes.append(RowShape(label: [], valueKind: kind, group: 0)) }
+            shapes[index].valueKind = kind
+            shapes[index].group = 0
+            var label: [UInt8] = []
+            swap(&label, &shapes[index].label)
+            label.removeAll(keepingCapacity: true)
+            let middle = try unsafe reader.take(Int(middleCounts[index]))
+            let bytes = unsafe UnsafeRawBufferPointer(start: middle, count: Int(middleCounts[index]))
             if index == 0 {
-                label = try reader.readBytes(Int(middleCounts[0]))
-                try budget.take(label.count)
+                try budget.take(bytes.count)
+                unsafe label.append(contentsOf: bytes)
             } else {
-                let middle = try reader.readBytes(Int(middleCounts[index]))
-                let (prefix, suffix) = (prefixes[index - 1], suffixes[index - 1])
                 let first = try earlier(prefixDistances[index - 1], before: index, shapes)
                 let last = try earlier(suffixDistances[index - 1], before: index, shapes)
-                label = try SharedText.join(
-                    prefixOf: first, prefix, middle[...], suffixOf: last, suffix, &budget)
+                try unsafe SharedText.join(
+                    prefixOf: first, prefixes[index - 1], bytes, suffixOf: last, suffixes[index - 1], &budget,
+                    into: &label)
             }
-            shapes.append(RowShape(label: label, valueKind: kind, group: 0))
+            swap(&label, &shapes[index].label)
         }
     }
 

@@ -130,11 +130,17 @@ struct RowColumnsDecoder: Sendable {
         }
         runStarts.removeAll(keepingCapacity: true)
         runStarts.append(contentsOf: repeatElement(0, count: runCount + 1))
-        for row in 0..<rowCount {
-            let run = order[row]
-            guard run >= 0, run < Int64(runCount) else { throw .malformed }
-            runStarts[Int(run) + 1] += 1
+        let areRuns = unsafe order.withUnsafeBufferPointer { order in
+            unsafe runStarts.withUnsafeMutableBufferPointer { runStarts in
+                var greatest: UInt64 = 0
+                for row in 0..<rowCount { greatest = max(greatest, unsafe UInt64(bitPattern: order[row])) }
+                guard greatest < UInt64(runCount) else { return false }
+                // Sound: no run is greater than the last.
+                for row in 0..<rowCount { unsafe runStarts[Int(order[row]) &+ 1] &+= 1 }
+                return true
+            }
         }
+        guard areRuns else { throw .malformed }
         for run in 0..<runCount { runStarts[run + 1] += runStarts[run] }
         if permutation.count < rowCount { permutation.resize(to: rowCount, filler: 0) }
         var nexts = runStarts

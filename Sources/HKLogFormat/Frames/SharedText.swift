@@ -36,23 +36,28 @@ enum SharedText {
         return length
     }
 
-    /// Puts a text together again.
+    /// Puts a text together again, in `text`, which is empty.
     ///
     /// The lengths come from the file and are checked here.
     static func join(
-        prefixOf first: [UInt8], _ prefixCount: Int64, _ middle: ArraySlice<UInt8>, suffixOf last: [UInt8],
-        _ suffixCount: Int64, _ budget: inout TextBudget
-    ) throws(CodecError) -> [UInt8] {
+        prefixOf first: [UInt8], _ prefixCount: Int64, _ middle: UnsafeRawBufferPointer,
+        suffixOf last: [UInt8], _ suffixCount: Int64, _ budget: inout TextBudget, into text: inout [UInt8]
+    ) throws(CodecError) {
         guard prefixCount >= 0, prefixCount <= first.count, suffixCount >= 0, suffixCount <= last.count else {
             throw .malformed
         }
-        try budget.take(Int(prefixCount) + middle.count + Int(suffixCount))
-        var text: [UInt8] = []
-        text.reserveCapacity(Int(prefixCount) + middle.count + Int(suffixCount))
-        text.append(contentsOf: first.prefix(Int(prefixCount)))
-        text.append(contentsOf: middle)
-        text.append(contentsOf: last.suffix(Int(suffixCount)))
-        return text
+        let byteCount = Int(prefixCount) + middle.count + Int(suffixCount)
+        try budget.take(byteCount)
+        text.reserveCapacity(byteCount)
+        unsafe first.withUnsafeBufferPointer { first in
+            // Sound: both counts have been compared with the texts.
+            unsafe text.append(contentsOf: UnsafeBufferPointer(rebasing: first[0..<Int(prefixCount)]))
+        }
+        unsafe text.append(contentsOf: middle)
+        unsafe last.withUnsafeBufferPointer { last in
+            unsafe text.append(
+                contentsOf: UnsafeBufferPointer(rebasing: last[(last.count - Int(suffixCount))...]))
+        }
     }
 }
 

@@ -1,5 +1,3 @@
-internal import HKLog
-
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -12,11 +10,11 @@ internal import HKLog
 ///
 /// Sound to send: it holds nothing but the system's two objects, which are made for several threads.
 @safe
-final class Monitor: @unchecked Sendable {
+package final class Monitor: @unchecked Sendable {
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-    init() {
+    package init() {
         unsafe pthread_mutex_init(lock, nil)
         unsafe pthread_cond_init(changed, nil)
     }
@@ -29,7 +27,7 @@ final class Monitor: @unchecked Sendable {
     }
 
     /// Runs `body` alone, then wakes whoever waits.
-    func change<Result>(_ body: () -> Result) -> Result {
+    package func change<Result>(_ body: () -> Result) -> Result {
         unsafe pthread_mutex_lock(lock)
         defer {
             unsafe pthread_cond_broadcast(changed)
@@ -39,14 +37,14 @@ final class Monitor: @unchecked Sendable {
     }
 
     /// Waits for a change; inside of `change` only.
-    func wait() {
+    package func wait() {
         unsafe pthread_cond_wait(changed, lock)
     }
 }
 
-/// A thread of the importer's own, which has to be joined.
+/// A thread of the program's own, which has to be joined.
 @safe
-struct WorkerThread: ~Copyable {
+package struct WorkerThread: ~Copyable {
     private let thread: pthread_t
 
     private final class Body: Sendable {
@@ -58,7 +56,9 @@ struct WorkerThread: ~Copyable {
     }
 
     /// Starts a thread.
-    init(_ run: @escaping @Sendable () -> Void) throws(HKLogError) {
+    ///
+    /// Throws `inputOutput` where the system gives no more threads.
+    package init(_ run: @escaping @Sendable () -> Void) throws(HKLogError) {
         let context = unsafe Unmanaged.passRetained(Body(run)).toOpaque()
         #if canImport(Darwin)
             var started: pthread_t?
@@ -89,7 +89,7 @@ struct WorkerThread: ~Copyable {
     }
 
     /// Waits until the thread has ended; to be called once.
-    borrowing func join() {
+    package borrowing func join() {
         _ = pthread_join(thread, nil)
     }
 }
