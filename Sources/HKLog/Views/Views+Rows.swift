@@ -236,6 +236,10 @@ extension LayerFile {
             probe += 1
             if (entry ^ hash) >> 32 == 0 {
                 let index = Int(UInt32(truncatingIfNeeded: entry)) - 1
+                guard index >= 0, index < rowCount else {
+                    fail()
+                    return nil
+                }
                 let other: RawUUID = load(uuids, index)
                 if other == uuid { return index }
             }
@@ -257,6 +261,16 @@ extension LayerFile {
         return nil
     }
 
+    /// A member of a sync group; `nil` when its row is none that this layer can know.
+    func syncMember(_ index: Int) -> SyncMember? {
+        let member: SyncMember = load(syncMembers, index)
+        guard UInt64(member.row) < header.rowBase + UInt64(rowCount) else {
+            fail()
+            return nil
+        }
+        return member
+    }
+
     func forEachSyncMember(of group: RawDigest, _ body: (SyncMember) -> Void) {
         var (low, high) = (0, syncMembers.count)
         while low < high {
@@ -265,8 +279,7 @@ extension LayerFile {
             if candidate.group.sum < group.sum { low = middle + 1 } else { high = middle }
         }
         while low < syncMembers.count {
-            let member: SyncMember = load(syncMembers, low)
-            if member.group != group { return }
+            guard let member = syncMember(low), member.group == group else { return }
             body(member)
             low += 1
         }

@@ -84,8 +84,12 @@ extension Views {
             let (count, first, last, stale) = (
                 reader.integer(), reader.signed(), reader.signed(), reader.flag()
             )
+            // No more rows are shown than there are, and their days are days of the calendar.
+            let days = Timestamp.earliest.microseconds...Timestamp.latest.microseconds
+            guard count == 0 || days.contains(first) && days.contains(last), (0...rowBase).contains(count)
+            else { return layer.fail() }
             symbols.withShape(id) { entry in
-                entry.shownCount = max(count, 0)
+                entry.shownCount = count
                 entry.firstStart = first
                 entry.lastStart = last
                 entry.extremesAreStale = stale
@@ -109,6 +113,8 @@ extension Views {
         }
         let streamCount = reader.count(of: 144)
         guard streamCount == symbols.streams.count else { return layer.fail() }
+        // Numbers that are counted on from: far from where a sum would not fit.
+        let counts = -Int(UInt32.max)...Int(UInt32.max)
         for _ in 0..<streamCount {
             var stream = StreamState()
             let hasAnchor = reader.flag()
@@ -130,11 +136,14 @@ extension Views {
             stream.snapshotIsOpen = reader.flag()
             stream.hasGap = reader.flag()
             for _ in 0..<reader.count(of: 24) {
-                stream.cells.append(
-                    StreamState.EpochCells(
-                        epoch: reader.word(), live: reader.integer(), dead: reader.integer()))
+                let cells = StreamState.EpochCells(
+                    epoch: reader.word(), live: reader.integer(), dead: reader.integer())
+                guard counts.contains(cells.live), counts.contains(cells.dead) else { return layer.fail() }
+                stream.cells.append(cells)
             }
-            guard Int(stream.lastBatch) <= batchBase else { return layer.fail() }
+            guard Int(stream.lastBatch) <= batchBase, stream.batches <= UInt64(UInt32.max),
+                stream.snapshotListed <= UInt64(Int64.max)
+            else { return layer.fail() }
             streams.append(stream)
         }
         let low = reader.word()
@@ -142,7 +151,9 @@ extension Views {
         shownCount = reader.integer()
         tombstoneCount = reader.integer()
         bucketCount = reader.integer()
-        guard !reader.isDamaged, reader.isAtEnd else { return layer.fail() }
+        guard !reader.isDamaged, reader.isAtEnd, counts.contains(shownCount),
+            counts.contains(tombstoneCount), counts.contains(bucketCount)
+        else { return layer.fail() }
         anchor = layer.header.toAnchor
         nonce = layer.header.nonce
         guard layer.header.segmentByteOffset <= UInt64(Int.max),

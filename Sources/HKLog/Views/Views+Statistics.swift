@@ -119,6 +119,11 @@ extension Views {
         var categories: [KernelCategorySample] = []
         for view in members {
             let source = symbols.shapes[Int(view.shape)].sourceID
+            guard ranks[Int(source)] >= 0 else {
+                // Every source with a shown row has a rank, unless a checkpoint's state and rows contradict each other.
+                layers.last?.fail()
+                continue
+            }
             let member: Int
             if isCategory {
                 var sample = categorySample(view)
