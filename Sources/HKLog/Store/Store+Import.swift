@@ -96,8 +96,10 @@ extension Store {
         try withViews { views throws(HKLogError) in
             guard let streamID = views.symbols.streamID(stream) else { return [] }
             var rows: [(row: Int, uuid: SampleUUID, shape: Int)] = []
-            rows.reserveCapacity(views.streams[Int(streamID)].liveCells)
-            for row in 0..<UInt32(views.rowBase + views.table.count) {
+            let rowCount = views.rowBase + views.table.count
+            // The count comes from a checkpoint: no more room is made than there are rows.
+            rows.reserveCapacity(min(max(views.streams[Int(streamID)].liveCells, 0), rowCount))
+            for row in 0..<UInt32(rowCount) {
                 guard views.flags(row) & (RowState.dead | RowState.gone | RowState.swept) == 0 else {
                     continue
                 }
