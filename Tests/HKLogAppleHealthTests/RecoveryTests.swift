@@ -15,7 +15,8 @@ import Testing
 
     /// Reads a document with buffers that cut it anywhere.
     private func read(
-        _ bytes: [UInt8], window: Int, piece: Int, limit: Int = ExportScanner.attributeByteCountLimit
+        _ bytes: [UInt8], window: Int, piece: Int, limit: Int = ExportScanner.attributeByteCountLimit,
+        elementLimit: Int = 64 << 20
     ) throws -> Reading {
         var scanner = ExportScanner(
             source: MemorySource(bytes, pieceByteCount: piece), problems: ProblemLog(),
@@ -23,7 +24,8 @@ import Testing
         #expect(try scanner.readProlog() == .root)
         var reader = ExportReader(
             scanner: scanner,
-            settings: ExportReader.Settings(streamName: [], calendar: LocalCalendar(rules: .utc)),
+            settings: ExportReader.Settings(
+                streamName: [], calendar: LocalCalendar(rules: .utc), elementByteCountLimit: elementLimit),
             sideFiles: nil)
         var samples: [Sample] = []
         var skipped = 0
@@ -216,5 +218,25 @@ import Testing
         let reading = try readAnyhow(bytes, limit: 1000)
         #expect(days(reading) == [0, 2] && reading.skipped == 1)
         #expect(reading.ending.problems.map(\.what) == [quoteProblem])
+    }
+
+    @Test func `an element without bounds is cut to what fits`() throws {
+        let dates = "startDate=\"2024-01-02 08:00:00 +0100\" endDate=\"2024-01-02 08:30:00 +0100\""
+        let entries = String(repeating: "<MetadataEntry key=\"a\" value=\"x\"/>", count: 1000)
+        let novelties = String(repeating: "<n><m/></n>", count: 1000)
+        for element in [
+            record(0).replacing("/>", with: ">\(entries)</Record>"),
+            record(0).replacing("/>", with: ">\(novelties)</Record>"),
+            "<Correlation type=\"C\" \(dates)>\(novelties)</Correlation>",
+            "<Workout \(dates)>\(entries)</Workout>",
+        ] {
+            let bytes = ExportFixture.document(element + record(2))
+            let reading = try read(bytes, window: 4096, piece: 4096, elementLimit: 100_000)
+            #expect(reading.samples.count == 2 && reading.ending.isComplete && reading.skipped == 0)
+            let problem = reading.ending.problems.first { $0.what == "element too large, its rest skipped" }
+            #expect((problem?.count ?? 0) > 500)
+            let whole = try read(bytes, window: 4096, piece: 4096)
+            #expect(!whole.ending.problems.contains { $0.what.hasPrefix("element too large") })
+        }
     }
 }

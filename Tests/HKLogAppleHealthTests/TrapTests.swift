@@ -194,19 +194,6 @@ import Testing
         #expect(samples[0].metadata?.bytes.count == value.utf8.count + 8 && report.problems.isEmpty)
     }
 
-    @Test func `an element without bounds is cut to what fits`() throws {
-        // Small texts in great number: 64 MiB with their overhead.
-        let entries = String(repeating: "<MetadataEntry key=\"a\" value=\"x\"/>", count: 300_000)
-        let novelties = String(repeating: "<n><m/></n>", count: 70_000)
-        for children in [entries, novelties] {
-            let (samples, report) = try imported(
-                ExportFixture.record(children: children)
-                    + ExportFixture.record(start: "2024-03-01 08:00:00 +0100"))
-            #expect(samples.count == 2 && report.complete && report.skipped == 0)
-            #expect(report.count(of: "element too large, its rest skipped") > 1000)
-        }
-    }
-
     @Test func `a tag with too many attributes is skipped`() throws {
         let attributes = String(repeating: " a=\"\"", count: ExportScanner.attributeCountLimit + 1)
         let (samples, report) = try imported("<Novelty\(attributes)/>" + ExportFixture.record())

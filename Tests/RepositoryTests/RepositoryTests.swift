@@ -73,6 +73,37 @@ import Testing
         #expect(named > 8)
     }
 
+    @Test func `tests that the page on durability names are there`() throws {
+        let page = try #require(Self.text("docs/durability.md"))
+        let names = Self.swiftFiles.filter { $0.hasPrefix("Tests/") }.compactMap(Self.text).flatMap { text in
+            text.split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+        }
+        let commands = ["HKLOG_", "swift ", "tools/", "hklog ", "append ", "ulimit ", "LAYER_"]
+        var named = 0
+        for part in page.split(separator: "`").enumerated() where part.offset % 2 == 1 {
+            var name = String(part.element)
+            guard name.contains(" "), !name.contains("\n"), !commands.contains(where: name.hasPrefix) else {
+                continue
+            }
+            // A name may be shortened to its beginning.
+            while name.hasSuffix("…") || name.hasSuffix(" ") || name.hasSuffix(",") { name.removeLast() }
+            named += 1
+            #expect(names.contains { $0.hasPrefix(name) }, "\(name)")
+        }
+        #expect(named > 50)
+    }
+
+    @Test func `the clock on the wall is asked for when a store is made, and for nothing else`() {
+        let asking = Self.swiftFiles.filter {
+            $0.hasPrefix("Sources/HKLog/") && Self.text($0)?.contains("wallClock" + "Microseconds") == true
+        }
+        #expect(
+            asking.sorted() == [
+                "Sources/HKLog/Store/Store+Maintenance.swift", "Sources/HKLog/Store/StoreCore.swift",
+                "Sources/HKLog/System/Platform.swift",
+            ])
+    }
+
     @Test func `documents link to files that are there`() throws {
         for path in Self.paths where path.hasSuffix(".md") {
             let text = try #require(Self.text(path))

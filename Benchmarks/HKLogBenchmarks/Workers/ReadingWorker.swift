@@ -44,7 +44,7 @@ enum ReadingWorker {
 
         init(_ store: Store) throws {
             var own = Days()
-            try store.forEachDay { day in
+            try store.forEachDay { _, day in
                 own.count += 1
                 own.sum += day.sum.isNaN ? day.average : day.sum
             }

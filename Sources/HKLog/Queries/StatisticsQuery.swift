@@ -114,10 +114,8 @@ public struct StatisticsResult: Sendable {
     public var zoneIdentifier: String
 }
 
-/// One day of one quantity type, flat: in the canonical unit, a statistic that the type has not is not a number.
+/// One day of one quantity type, plain numbers: in the canonical unit, a statistic that the type has not is not a number.
 public struct DailyBucket: Sendable {
-    /// The full type identifier.
-    public let type: String
     /// The day in the store's zone, in days since 1970-01-01; `CivilDate(dayNumber:)` names it.
     public internal(set) var dayNumber: Int32 = 0
     /// How many samples.

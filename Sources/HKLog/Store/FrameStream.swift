@@ -31,15 +31,15 @@ struct DecodedFrames: Sendable {
 
 /// Decodes the log's frames in order.
 ///
-/// Small tails are decoded where they are used. After some hundred thousand samples' worth a second thread reads,
-/// checks and decodes ahead while the first one applies: a replay on two processors then takes about as long as
-/// applying alone. What comes out is the same.
+/// Small tails are decoded where they are used. After a thousand frames, or some ten thousand samples, a second thread
+/// reads, checks and decodes ahead while the first one applies: a replay on two processors then takes about as long
+/// as applying alone. What comes out is the same.
 final class FrameStream {
     private let maker: FrameMaker
     private var ahead: DecodeAhead?
     private var takenCount = 0
     /// After so many stretches, decoding ahead pays for its thread.
-    private static let stretchesBeforeAhead = 8
+    private static let stretchesBeforeAhead = 4
 
     init(_ reader: LogReader) { maker = FrameMaker(reader) }
 
@@ -65,7 +65,7 @@ private final class FrameMaker {
     private var decoder = FrameDecoder()
     /// A stretch ends after so many frames or rows: enough to be worth handing over, little enough to stay in the
     /// processor's caches.
-    private static let frameLimit = 64
+    private static let frameLimit = 256
     private static let rowLimit = 16_384
 
     init(_ reader: LogReader) { self.reader = reader }

@@ -25,12 +25,12 @@ struct DayComputer {
         switch views.symbols.types[Int(key.type)].statistic {
         case .none: return result
         case .cumulative:
-            gather(entry, views)
+            gather(entry, views, withUUIDs: false)
             let samples = samples
             guard let found = kernel.cumulativeBucket(of: samples.span, in: range) else { return result }
             (result.record.count, result.record.value) = (found.count, found.sum)
         case .discrete(let style):
-            gather(entry, views)
+            gather(entry, views, withUUIDs: true)
             let samples = samples
             guard
                 let found = kernel.discreteBucket(of: samples.span, in: range, mean: DiscreteMean(style))
@@ -65,11 +65,12 @@ struct DayComputer {
     /// Rows of a day as the kernel takes them, into `samples`.
     ///
     /// Those whose unit does not fit stay out.
-    private mutating func gather(_ entry: BucketTable.Entry, _ views: Views) {
+    private mutating func gather(_ entry: BucketTable.Entry, _ views: Views, withUUIDs: Bool) {
         samples.removeAll(keepingCapacity: true)
         if views.layers.isEmpty && views.symbols.types[Int(entry.key.type)].longRows.isEmpty {
             views.table.gather(
                 entry, buckets: views.buckets, shapes: views.kernelShapes, extras: views.extras,
+                withUUIDs: withUUIDs,
                 into: &samples)
         } else {
             views.forEachShownRow(entry.key) { _, view in

@@ -484,7 +484,9 @@ struct LayerWriter {
     private func writeSyncMembers(_ output: inout LayerOutput) throws(SystemError) {
         var members: [SyncMember] = []
         for layer in mergedLayers {
-            for index in 0..<layer.syncMembers.count { members.append(layer.load(layer.syncMembers, index)) }
+            for index in 0..<layer.syncMembers.count {
+                if let member = layer.syncMember(index) { members.append(member) }
+            }
         }
         for own in views.syncMembers.values { members.append(contentsOf: own) }
         var kept: [SyncMember] = []

@@ -64,11 +64,13 @@ struct RowTable: ~Copyable {
     }
 
     /// The memory that rows go to from the first on, and that of the index, which they go to in no order.
+    ///
+    /// Not that of `extras`: few rows write there.
     var extents: (columns: [MemoryExtent], index: MemoryExtent) {
         (
             [
-                uuids.extent, starts.extent, durations.extent, values.extent, shapes.extent, extras.extent,
-                batches.extent, flags.extent, links.extent,
+                uuids.extent, starts.extent, durations.extent, values.extent, shapes.extent, batches.extent,
+                flags.extent, links.extent,
             ], slots.extent
         )
     }
@@ -151,10 +153,12 @@ struct RowTable: ~Copyable {
         durations.append(duration)
         values.append(value)
         shapes.append(shape)
-        extras.append(extra)
+        // Zero is what stands there.
+        extras.setCount(row + 1)
+        if extra != 0 { extras[row] = extra }
         batches.append(batch)
         flags.append(rowFlags)
-        links.append(0)
+        links.setCount(row + 1)
         insert(row)
         return row
     }
@@ -171,20 +175,22 @@ struct KernelShape: BitwiseCopyable {
 
 extension RowTable {
     /// Appends the shown rows of a bucket that stand in memory, as the kernel takes them, mostly in order of time.
+    ///
+    /// Uuids decide which of two discrete samples is the later one; nothing else needs them.
     borrowing func gather(
         _ entry: BucketTable.Entry, buckets: borrowing BucketTable, shapes: borrowing Column<KernelShape>,
-        extras: borrowing Column<ExtraRecord>, into samples: inout [KernelSample]
+        extras: borrowing Column<ExtraRecord>, withUUIDs: Bool, into samples: inout [KernelSample]
     ) {
         var reference = entry.firstSpan
         while reference != 0 {
             let span = buckets.span(reference)
-            add(Int(span.row), shapes, extras, &samples)
+            add(Int(span.row), shapes, extras, withUUIDs, &samples)
             reference = span.next
         }
         var link = entry.firstRow
         while link != 0 {
             let row = Int(link) - 1
-            add(row, shapes, extras, &samples)
+            add(row, shapes, extras, withUUIDs, &samples)
             link = links[row]
         }
     }
@@ -192,17 +198,18 @@ extension RowTable {
     @inline(__always)
     private borrowing func add(
         _ row: Int, _ shapes: borrowing Column<KernelShape>, _ extras: borrowing Column<ExtraRecord>,
-        _ samples: inout [KernelSample]
+        _ withUUIDs: Bool, _ samples: inout [KernelSample]
     ) {
         guard flags[row] & RowState.shown != 0 else { return }
         let shape = shapes[Int(self.shapes[row])]
         guard shape.isConvertible else { return }
         let value = shape.conversion.apply(Double(bitPattern: values[row]))
         guard value.isFinite else { return }
-        let extra = Int(self.extras[row])
+        // Columns that say nothing here are not touched: each costs a miss of the cache.
+        let extra = extras.count == 0 ? 0 : Int(self.extras[row])
         // In memory without layers, extras are numbered from 1.
         let count = extra == 0 ? 1 : max(extras[extra - 1].count, 1)
-        let uuid = uuids[row]
+        let uuid = withUUIDs ? uuids[row] : RawUUID(first: 0, second: 0)
         let start = starts[row]
         samples.append(
             KernelSample(

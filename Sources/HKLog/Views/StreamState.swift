@@ -48,6 +48,10 @@ struct StreamState {
     var hasGap = false
     /// 1 + the number of the last batch of the stream.
     var lastBatch: UInt32 = 0
+    /// The number of the present epoch's first batch, and of the newest complete one's: no batch before has an epoch as
+    /// high.
+    var firstBatch: UInt32 = 0
+    var firstCompleteBatch: UInt32 = 0
     /// Cells in force by epoch.
     ///
     /// Nearly always one entry, two while a snapshot runs.
@@ -72,6 +76,7 @@ struct StreamState {
     mutating func note(_ batch: BatchFacts, anchor: [UInt8], logAnchor: UInt64, number: UInt32) {
         let isOpener = batch.flags & BatchFlags.opensSnapshot != 0
         let isNumbered = batch.flags & BatchFlags.isNumbered != 0
+        if !hasBatches || batch.epoch > epoch { firstBatch = number }
         if !hasBatches {
             epoch = batch.epoch
             self.isNumbered = isNumbered

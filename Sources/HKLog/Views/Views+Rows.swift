@@ -236,6 +236,10 @@ extension LayerFile {
             probe += 1
             if (entry ^ hash) >> 32 == 0 {
                 let index = Int(UInt32(truncatingIfNeeded: entry)) - 1
+                guard index >= 0, index < rowCount else {
+                    fail()
+                    return nil
+                }
                 let other: RawUUID = load(uuids, index)
                 if other == uuid { return index }
             }
@@ -257,6 +261,16 @@ extension LayerFile {
         return nil
     }
 
+    /// A member of a sync group; `nil` when its row is none that this layer can know.
+    func syncMember(_ index: Int) -> SyncMember? {
+        let member: SyncMember = load(syncMembers, index)
+        guard UInt64(member.row) < header.rowBase + UInt64(rowCount) else {
+            fail()
+            return nil
+        }
+        return member
+    }
+
     func forEachSyncMember(of group: RawDigest, _ body: (SyncMember) -> Void) {
         var (low, high) = (0, syncMembers.count)
         while low < high {
@@ -265,8 +279,7 @@ extension LayerFile {
             if candidate.group.sum < group.sum { low = middle + 1 } else { high = middle }
         }
         while low < syncMembers.count {
-            let member: SyncMember = load(syncMembers, low)
-            if member.group != group { return }
+            guard let member = syncMember(low), member.group == group else { return }
             body(member)
             low += 1
         }
@@ -294,7 +307,7 @@ extension LayerFile {
     /// Calls for each bucket from a key through another one, in order.
     @inline(__always)
     func forEachBucket(
-        from first: BucketKey, through last: BucketKey, _ body: (BucketKey, BucketRecord) -> Void
+        from first: BucketKey, through last: BucketKey, _ body: (BucketKey, borrowing BucketRecord) -> Void
     ) {
         let range = firstBucket(from: first)..<max(firstBucket(from: first), endBucket(through: last))
         let keys = unsafe slice(bucketKeys, elements: range, of: UInt64.self)
@@ -302,12 +315,19 @@ extension LayerFile {
         guard keys.count == range.count * 8,
             records.count == range.count * MemoryLayout<BucketRecord>.stride
         else { return }
+        // Sound: both slices have been checked for `range.count` elements, and a section that was written by this
+        // program begins at a multiple of 16; one that does not is read element by element.
+        guard let base = records.baseAddress, UInt(bitPattern: base) & 15 == 0 else {
+            for index in range {
+                let record: BucketRecord = load(buckets, index)
+                body(BucketKey(raw: load(bucketKeys, index)), record)
+            }
+            return
+        }
+        let aligned = unsafe base.assumingMemoryBound(to: BucketRecord.self)
         for index in 0..<range.count {
-            // Sound: both slices have been checked for `range.count` elements.
             let key = unsafe keys.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
-            let record = unsafe records.loadUnaligned(
-                fromByteOffset: index * MemoryLayout<BucketRecord>.stride, as: BucketRecord.self)
-            body(BucketKey(raw: key), record)
+            unsafe body(BucketKey(raw: key), aligned[index])
         }
     }
 

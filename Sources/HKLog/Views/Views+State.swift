@@ -38,7 +38,7 @@ extension Views {
                 stream.anchorEpoch, stream.anchorSequence, stream.epoch, stream.completeEpoch,
                 stream.lastSequence,
                 stream.batches, stream.logAnchor, stream.snapshotListed, stream.liveAtOpening,
-                UInt64(stream.lastBatch),
+                UInt64(stream.lastBatch), UInt64(stream.firstBatch), UInt64(stream.firstCompleteBatch),
             ] { writer.put(value) }
             for value in [stream.isNumbered, stream.snapshotIsOpen, stream.hasGap] { writer.put(value) }
             writer.put(stream.cells.count)
@@ -84,8 +84,12 @@ extension Views {
             let (count, first, last, stale) = (
                 reader.integer(), reader.signed(), reader.signed(), reader.flag()
             )
+            // No more rows are shown than there are, and their days are days of the calendar.
+            let days = Timestamp.earliest.microseconds...Timestamp.latest.microseconds
+            guard count == 0 || days.contains(first) && days.contains(last), (0...rowBase).contains(count)
+            else { return layer.fail() }
             symbols.withShape(id) { entry in
-                entry.shownCount = max(count, 0)
+                entry.shownCount = count
                 entry.firstStart = first
                 entry.lastStart = last
                 entry.extremesAreStale = stale
@@ -107,8 +111,10 @@ extension Views {
                 entry.rankingIsStale = false
             }
         }
-        let streamCount = reader.count(of: 128)
+        let streamCount = reader.count(of: 144)
         guard streamCount == symbols.streams.count else { return layer.fail() }
+        // Numbers that are counted on from: far from where a sum would not fit.
+        let counts = -Int(UInt32.max)...Int(UInt32.max)
         for _ in 0..<streamCount {
             var stream = StreamState()
             let hasAnchor = reader.flag()
@@ -124,15 +130,20 @@ extension Views {
             stream.snapshotListed = reader.word()
             stream.liveAtOpening = reader.word()
             stream.lastBatch = reader.number()
+            stream.firstBatch = reader.number()
+            stream.firstCompleteBatch = reader.number()
             stream.isNumbered = reader.flag()
             stream.snapshotIsOpen = reader.flag()
             stream.hasGap = reader.flag()
             for _ in 0..<reader.count(of: 24) {
-                stream.cells.append(
-                    StreamState.EpochCells(
-                        epoch: reader.word(), live: reader.integer(), dead: reader.integer()))
+                let cells = StreamState.EpochCells(
+                    epoch: reader.word(), live: reader.integer(), dead: reader.integer())
+                guard counts.contains(cells.live), counts.contains(cells.dead) else { return layer.fail() }
+                stream.cells.append(cells)
             }
-            guard Int(stream.lastBatch) <= batchBase else { return layer.fail() }
+            guard Int(stream.lastBatch) <= batchBase, stream.batches <= UInt64(UInt32.max),
+                stream.snapshotListed <= UInt64(Int64.max)
+            else { return layer.fail() }
             streams.append(stream)
         }
         let low = reader.word()
@@ -140,7 +151,9 @@ extension Views {
         shownCount = reader.integer()
         tombstoneCount = reader.integer()
         bucketCount = reader.integer()
-        guard !reader.isDamaged, reader.isAtEnd else { return layer.fail() }
+        guard !reader.isDamaged, reader.isAtEnd, counts.contains(shownCount),
+            counts.contains(tombstoneCount), counts.contains(bucketCount)
+        else { return layer.fail() }
         anchor = layer.header.toAnchor
         nonce = layer.header.nonce
         guard layer.header.segmentByteOffset <= UInt64(Int.max),

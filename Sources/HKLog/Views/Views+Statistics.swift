@@ -62,7 +62,10 @@ extension Views {
     /// Calls for each day bucket of a type that is not empty and meets a range, in order.
     ///
     /// Cost: where everything stands in one layer or in memory, a step from record to record; else a look-up each.
-    func forEachDay(type: UInt32, meeting range: Range<Int64>, _ body: (BucketKey, BucketRecord) -> Void) {
+    @inline(__always)
+    func forEachDay(
+        type: UInt32, meeting range: Range<Int64>, _ body: (BucketKey, borrowing BucketRecord) -> Void
+    ) {
         let first =
             range.lowerBound <= Timestamp.earliest.microseconds
             ? Int32.min : calendar.dayNumber(containing: range.lowerBound)
@@ -116,6 +119,11 @@ extension Views {
         var categories: [KernelCategorySample] = []
         for view in members {
             let source = symbols.shapes[Int(view.shape)].sourceID
+            guard ranks[Int(source)] >= 0 else {
+                // Every source with a shown row has a rank, unless a checkpoint's state and rows contradict each other.
+                layers.last?.fail()
+                continue
+            }
             let member: Int
             if isCategory {
                 var sample = categorySample(view)

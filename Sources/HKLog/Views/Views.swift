@@ -250,14 +250,10 @@ final class Views {
         table.links.setCount(first + count)
         let shapes = unsafe table.shapes.base
         let batchColumn = unsafe table.batches.base
-        let extraColumn = unsafe table.extras.base
-        let links = unsafe table.links.base
         // Sound: the columns have been made long enough for `count` rows from `first` on.
-        for index in first..<first + count {
-            unsafe batchColumn[index] = batch
-            unsafe extraColumn[index] = 0
-            unsafe links[index] = 0
-        }
+        // They are zero bytes until something is written, and no row is ever taken off again: links and extras stay so,
+        // and pages of a column that says nothing never come into being.
+        for index in first..<first + count { unsafe batchColumn[index] = batch }
         let shapeIDs = rows.shapeIDs.span
         for index in 0..<count {
             let local = Int(shapeIDs[lower + index])
@@ -675,11 +671,14 @@ final class Views {
         let epoch = state.epoch
         let hasOlder = state.cells.contains { $0.epoch < epoch && ($0.live != 0 || $0.dead != 0) }
         state.completeEpoch = epoch
+        // Whatever came before the epoch that was complete until now has been swept when that one was completed.
+        let firstInForce = state.firstCompleteBatch
+        state.firstCompleteBatch = state.firstBatch
         state.cells.removeAll { $0.epoch < epoch }
         streams[Int(stream)] = state
         guard hasOlder else { return }
         var batch = state.lastBatch
-        while batch != 0 {
+        while batch > firstInForce {
             let record = batchRecord(Int(batch) - 1)
             for row in rows(ofBatch: Int(batch) - 1) {
                 let rowFlags = flags(row)

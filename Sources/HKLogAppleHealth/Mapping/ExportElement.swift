@@ -13,10 +13,8 @@ struct ExportElement {
 
     /// How deep elements may stand in one another.
     static let depthLimit = 24
-    /// The most bytes of text that one top-level element may hold.
-    static let byteCountLimit = 64 << 20
-
-    /// What an element takes from that besides its texts, so that many small ones stay within bounds.
+    /// What an element takes besides its texts from what a top-level element may hold, so that many small ones stay
+    /// within bounds.
     static let overheadByteCount = 512
 
     /// What it takes of that, with what is in it; no deeper than `depthLimit`.

@@ -57,7 +57,7 @@ extension ExportReader {
 
     /// Reads what stands inside of a record; `false` when the document ends before it does.
     mutating func readRecordChildren(isChild: Bool, payload: inout JSONMembers) throws(HKLogError) -> Bool {
-        var budget = ExportElement.byteCountLimit
+        var budget = settings.elementByteCountLimit
         while true {
             if readPlainChildren(payload: &payload) { return true }
             switch try nextChild(of: "Record") {
@@ -67,7 +67,7 @@ extension ExportReader {
                 if scanner.name.equals("MetadataEntry") {
                     if !scanner.isBroken { addMetadataEntry() }
                     if !scanner.isSelfClosing {
-                        guard try readElement(budget: ExportElement.byteCountLimit) != nil else {
+                        guard try readElement(budget: settings.elementByteCountLimit) != nil else {
                             return false
                         }
                     }
@@ -228,7 +228,7 @@ extension ExportReader {
             if !scanner.isSelfClosing { innerRootCount += 1 }
             return true
         }
-        guard let element = try readElement(budget: ExportElement.byteCountLimit) else { return false }
+        guard let element = try readElement(budget: settings.elementByteCountLimit) else { return false }
         if element.isNamed("ExportDate") {
             note(exportDate: element.attribute("value").flatMap { ExportDate.instant($0) })
         } else if element.isBroken {
@@ -292,7 +292,7 @@ extension ExportReader {
     // MARK: - Correlations
 
     private mutating func readCorrelation() throws(HKLogError) -> Bool {
-        var budget = ExportElement.byteCountLimit
+        var budget = settings.elementByteCountLimit
         var element = openElement(budget: &budget)
         var members: [SampleUUID] = []
         if !scanner.isSelfClosing {

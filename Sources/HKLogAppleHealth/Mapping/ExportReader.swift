@@ -11,6 +11,8 @@ struct ExportReader: ~Copyable {
         var streamName: [UInt8]
         /// The store's days.
         var calendar: LocalCalendar
+        /// The most bytes that one top-level element may hold, with what it costs to hold them.
+        var elementByteCountLimit = 64 << 20
     }
 
     /// The first word of every name hash; frozen with the identities.
@@ -734,7 +736,8 @@ struct ExportReader: ~Copyable {
     /// read.
     mutating func readPlainChildren(payload: inout JSONMembers) -> Bool {
         guard unread == nil, scanner.text.isEmpty else { return false }
-        while true {
+        // What is beyond the bound is counted in the general way.
+        while entries.cost < settings.elementByteCountLimit {
             if let entry = scanner.plainEntry() {
                 if entry.key.equals("HKTimeZone") || entry.key.equals("HKMetadataKeyTimeZone") {
                     zoneCounts[entry.value.bytes, default: 0] += 1
@@ -748,6 +751,7 @@ struct ExportReader: ~Copyable {
                 if !beats.isEmpty { payload.addElement(textBytes("beats"), json: beats) }
             }
         }
+        return false
     }
 
     /// Takes in the metadata entry whose start tag is in hand.
@@ -770,7 +774,7 @@ struct ExportReader: ~Copyable {
             problems.note("metadata entry without a key dropped", at: scanner.tagOffset)
             return
         }
-        guard entries.cost < ExportElement.byteCountLimit else {
+        guard entries.cost < settings.elementByteCountLimit else {
             problems.note("element too large, its rest skipped", at: scanner.tagOffset)
             return
         }

@@ -55,22 +55,26 @@ struct BatchColumnsDecoder: Sendable {
             let expected = state.expectedSequence(isNumbered, logAnchor: header.firstAnchor &+ UInt64(index))
             state.epoch = state.epoch &+ UInt64(bitPattern: epochs[index])
             state.sequence = expected &+ UInt64(bitPattern: sequences[index])
-            batches[index].stream = names[stream]
+            // Entries are used again: what is the same already is left alone, since the next frame may be decoded
+            // while another thread works on the last one, and both would count references to one text.
+            if batches[index].stream != names[stream] { batches[index].stream = names[stream] }
             batches[index].epoch = state.epoch
             batches[index].sequence = state.sequence
             batches[index].addedCount = Int(added[index])
             batches[index].deletedCount = Int(deleted[index])
-            batches[index].previousAnchor = []
-            batches[index].anchor = []
+            if !batches[index].previousAnchor.isEmpty { batches[index].previousAnchor = [] }
+            if !batches[index].anchor.isEmpty { batches[index].anchor = [] }
+            // Nothing refers to the texts of the last batch.
+            let isLast = index == count - 1
             if bits & BatchFlags.hasPreviousAnchor != 0 {
                 if previous[previousCount] == 0 {
                     guard let anchor = state.anchor else { throw .malformed }
                     batches[index].previousAnchor = anchor
                 } else {
                     let text = try readText(&texts, reference: state.anchor ?? latest, &budget)
-                    batches[index].previousAnchor = text
                     state.anchor = text
                     latest = text
+                    batches[index].previousAnchor = text
                 }
                 previousCount += 1
             }
@@ -84,12 +88,14 @@ struct BatchColumnsDecoder: Sendable {
                     try budget.take(reference.count)
                     text = try AnchorStep.text(after: reference, step: step)
                 }
+                if !isLast {
+                    state.anchor = text
+                    latest = text
+                }
                 batches[index].anchor = text
-                state.anchor = text
-                latest = text
                 anchorCount += 1
             }
-            states[stream] = state
+            if !isLast { states[stream] = state }
         }
         guard texts.next == textCount else { throw .malformed }
         reader = texts.reader
@@ -113,11 +119,12 @@ struct BatchColumnsDecoder: Sendable {
         // Streams seldom change from frame to frame: a name that is the same keeps its memory.
         for index in 0..<streamCount {
             let length = try reader.readCount(upTo: reader.remaining)
-            let name = try reader.readBytes(length)
-            if index < names.count {
-                if names[index] != name { names[index] = name }
-            } else {
-                names.append(name)
+            let start = try unsafe reader.take(length)
+            let name = unsafe UnsafeRawBufferPointer(start: start, count: length)
+            if index == names.count {
+                unsafe names.append([UInt8](name))
+            } else if unsafe !names[index].elementsEqual(name) {
+                unsafe names[index] = [UInt8](name)
             }
             states.append(StreamState())
         }

@@ -1,45 +1,61 @@
+import Dispatch
 import Foundation
 import HKLog
+import Synchronization
 import Testing
 
-/// A writer is killed at random moments, again and again, on stores that live on.
+/// Writers are killed at random moments, again and again, on stores that live on.
 ///
-/// `HKLOG_CRASH_ROUNDS` sets how often (300 by default, as far as 40 seconds go), `HKLOG_CRASH_SEED` begins another
-/// sequence, and `HKLOG_CRASH_BULK` gives every other store so many rows that appending takes checkpoints by itself.
+/// Two rows of stores at a time: while one waits for a process the other is looked at. `HKLOG_CRASH_ROUNDS` sets how
+/// often (300 times `HKLOG_TEST_SCALE` by default), `HKLOG_CRASH_SEED` begins another sequence, and
+/// `HKLOG_CRASH_BULK` gives every other store so many rows that appending takes checkpoints by itself.
 @Suite(.serialized) struct CrashTests {
+    private static let rows = 2
+    private static let roundsOfStore = 25
+
     @Test func `a killed writer loses nothing that it has acknowledged and leaves no half of a batch`() throws
     {
         _ = signal(SIGPIPE, SIG_IGN)
         let environment = ProcessInfo.processInfo.environment
-        let asked = environment["HKLOG_CRASH_ROUNDS"].flatMap { Int($0) }
         let scale = max(1, environment["HKLOG_TEST_SCALE"].flatMap { Int($0) } ?? 1)
-        let rounds = asked ?? 300 * scale
+        let rounds = environment["HKLOG_CRASH_ROUNDS"].flatMap { Int($0) } ?? 300 * scale
         let seed = environment["HKLOG_CRASH_SEED"].flatMap { UInt64($0) } ?? 1
-        var random = CrashRandom(state: seed)
+        let hasBulk = environment["HKLOG_CRASH_BULK"] != nil
         let start = Date()
-        var total = CrashStore.Counts()
-        var stores = 0
-        while total.rounds < rounds {
-            let hasBulk = environment["HKLOG_CRASH_BULK"] != nil && stores % 2 == 1
-            let store = try CrashStore(hasBulk: hasBulk)
-            stores += 1
+        let total = Mutex(CrashStore.Counts())
+        DispatchQueue.concurrentPerform(iterations: Self.rows) { row in
+            let share = rounds / Self.rows + (row < rounds % Self.rows ? 1 : 0)
+            let counts = Self.run(rounds: share, seed: seed &+ UInt64(row) << 32, hasBulk: hasBulk)
+            total.withLock { $0.add(counts) }
+        }
+        let sum = total.withLock { $0 }
+        print("crashes: \(sum) in \(Int(Date().timeIntervalSince(start))) s")
+        #expect(sum.rounds == rounds)
+        #expect(sum.killed * 2 > sum.rounds, "most were killed before they ended by themselves")
+        #expect(sum.locked * 20 <= sum.rounds, "a killed process holds no store")
+    }
+
+    /// Some rounds on one store after another, until something is wrong.
+    private static func run(rounds: Int, seed: UInt64, hasBulk: Bool) -> CrashStore.Counts {
+        var random = CrashRandom(state: seed)
+        var counts = CrashStore.Counts()
+        while counts.rounds < rounds {
+            var store: CrashStore?
             do {
-                for _ in 0..<min(40, rounds - total.rounds) {
-                    try store.round(&random, &total)
-                    if asked == nil, Date().timeIntervalSince(start) > 40 * Double(scale) { break }
-                }
-                try store.checkWithProgram()
+                let own = try CrashStore(hasBulk: hasBulk && counts.stores % 2 == 1)
+                store = own
+                counts.stores += 1
+                for _ in 0..<min(roundsOfStore, rounds - counts.rounds) { try own.round(&random, &counts) }
+                try own.checkWithProgram()
             } catch {
                 Issue.record(
-                    "seed \(seed), store \(stores), round \(total.rounds) (\(store.lastCommand)): \(error)")
-                store.keep()
+                    "seed \(seed), store \(counts.stores), round \(counts.rounds) (\(store?.lastCommand ?? "")): \(error)"
+                )
+                store?.keep()
                 break
             }
-            if asked == nil, Date().timeIntervalSince(start) > 40 * Double(scale) { break }
         }
-        print("crashes: \(total) on \(stores) stores in \(Int(Date().timeIntervalSince(start))) s")
-        #expect(total.rounds >= min(rounds, 30))
-        #expect(total.killed * 2 > total.rounds, "most were killed before they ended by themselves")
+        return counts
     }
 }
 
@@ -61,16 +77,30 @@ struct CrashRandom: RandomNumberGenerator {
 /// One store, the batches that it is to hold in order, and what is known of it.
 final class CrashStore {
     struct Counts: CustomStringConvertible {
+        var stores = 0
         var rounds = 0
         var killed = 0
+        /// Programs that found the store held.
+        var locked = 0
         var batches = 0
         var unacknowledged = 0
         var commands: [String: Int] = [:]
 
+        mutating func add(_ other: Counts) {
+            stores += other.stores
+            rounds += other.rounds
+            killed += other.killed
+            locked += other.locked
+            batches += other.batches
+            unacknowledged += other.unacknowledged
+            commands.merge(other.commands) { $0 + $1 }
+        }
+
         var description: String {
             let kinds = commands.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(
                 separator: ", ")
-            return "\(rounds) rounds (\(kinds)), \(killed) killed at work, \(batches) batches kept, "
+            return
+                "\(rounds) rounds on \(stores) stores (\(kinds)), \(killed) killed at work, \(batches) batches kept, "
                 + "\(unacknowledged) of them not acknowledged"
         }
     }
@@ -148,7 +178,7 @@ final class CrashStore {
             // What a client does not know of was not taken: it sends some batches twice.
             let first = max(0, count - random.below(4))
             let isSlow = random.below(3) == 0
-            attempted = first + (isSlow ? 12 : 120)
+            attempted = first + (isSlow ? 12 : 60)
             let lines = (first..<attempted).map(line)
             acknowledged = try killed(
                 ["append", "--format", "jsonl", "--sync", sync], lines: lines, isSlow: isSlow, &random,
@@ -157,7 +187,6 @@ final class CrashStore {
         try check(acknowledged: max(acknowledged, before), attempted: attempted, &random)
         counts.batches += count - before
         counts.unacknowledged += max(0, count - max(acknowledged, before))
-        if roundNumber % 25 == 0 { try checkWithProgram() }
     }
 
     /// Runs a command, kills it at a random moment, and gives the highest anchor that it has acknowledged.
@@ -204,9 +233,9 @@ final class CrashStore {
             // Mostly while it is at work.
             let end = Date().addingTimeInterval(3)
             while process.isRunning, size(of: output) == 0, Date() < end { usleep(300) }
-            usleep(UInt32(random.below(random.below(2) == 0 ? 3000 : 40000)))
+            usleep(UInt32(random.below(random.below(2) == 0 ? 3000 : 25000)))
         } else {
-            usleep(UInt32(random.below(120_000)))
+            usleep(UInt32(random.below(60_000)))
         }
         let wasRunning = kill(process.processIdentifier, SIGKILL) == 0
         process.waitUntilExit()
@@ -215,6 +244,11 @@ final class CrashStore {
             counts.killed += 1
         } else {
             let said = try work.read("err")
+            // Between fork and exec a program that is started for the other store holds this one's lock too.
+            if process.terminationStatus == 75 {
+                counts.locked += 1
+                return 0
+            }
             try require(process.terminationStatus == 0, "it failed by itself: \(said)")
         }
         var acknowledged = 0
@@ -238,7 +272,7 @@ final class CrashStore {
     // MARK: What must be so afterwards
 
     private func check(acknowledged: Int, attempted: Int, _ random: inout CrashRandom) throws {
-        if random.below(2) == 0 {
+        if random.below(4) == 0 {
             // A reader, before a writer has put anything right.
             let reader = try Store.open(at: path, access: .read)
             let digest = try reader.info().digest

@@ -211,4 +211,70 @@ import Testing
         }
         try restored.store.close()
     }
+
+    @Test func `a dry run knows its own batches, whatever the checkpoint is like`() throws {
+        let (first, model) = try filled()
+        try first.store.close()
+        let name = try #require(first.checkpointNames.sorted().first)
+        let original = try #require(first.layer.bytes(at: path(name)))
+        for place in stride(from: 4096, to: original.count, by: 4096) {
+            let layer = first.layer.copy()
+            var bytes = original
+            bytes[place] ^= 4
+            layer.put(bytes, at: path(name))
+            let rehearsal = try Store.open(
+                at: TestStore.path, access: .dryRun(StoreOptions(timeZone: "UTC")), layer: layer)
+            for number in 0..<4 {
+                var batch = Batch(stream: "dry", added: [], anchor: "dry-\(number)")
+                batch.deleted = model.shown.dropFirst(number * 3).prefix(3).map {
+                    Batch.Deletion(uuid: $0.sample.uuid)
+                }
+                let result = try rehearsal.append(batch)
+                #expect(result.logAnchor == UInt64(model.log.count + number + 1), "byte \(place)")
+                #expect(try rehearsal.append(batch).duplicate, "byte \(place): it is known")
+                _ = try rehearsal.samples(SampleQuery())
+            }
+            #expect(try rehearsal.info().logAnchor == UInt64(model.log.count + 4))
+            try rehearsal.close()
+            #expect(layer.bytes(at: path(name)) == bytes, "nothing is written")
+        }
+    }
+
+    /// Behind right checksums anything may stand; see also `tools/fuzz/LayerFuzz.sh`.
+    @Test func `a made-up checkpoint harms nobody`() throws {
+        let stores = [
+            try AttackedStore(seed: 5, layerCount: 1), try AttackedStore(seed: 9, layerCount: 2),
+        ]
+        #expect(stores.map(\.names.count) == [1, 2])
+        var random = SeededGenerator(seed: 21)
+        for store in stores {
+            for index in store.names.indices {
+                let original = store.bytes(index)
+                #expect(HostileLayer.sealed(changed: original) == original, "the format is as it was")
+                let compact = HostileLayer.compact(original)
+                #expect(HostileLayer.sealed(compact, like: original, keepsHeader: false) == original)
+                for round in 0..<80 * viewsTestScale {
+                    var changed = compact
+                    for _ in 0..<Int.random(in: 1...4, using: &random) {
+                        // Often in the numbers of the header, and in whole words.
+                        let inHeader = random.chance(25)
+                        let place = Int.random(
+                            in: inHeader
+                                ? 0..<HostileLayer.compactHeaderByteCount
+                                : HostileLayer.compactHeaderByteCount..<compact.count, using: &random)
+                        switch Int.random(in: 0..<3, using: &random) {
+                        case 0: changed[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                        case 1: changed[place] = random.pick([0, 1, 0x7F, 0x80, 0xFF])
+                        default:
+                            let fill = random.pick([0, 0x7F, 0xFF] as [UInt8])
+                            for byte in place..<min(place & ~7 + 8, compact.count) { changed[byte] = fill }
+                        }
+                    }
+                    let file = HostileLayer.sealed(
+                        changed, like: original, keepsHeader: random.chance(70))
+                    store.attack(with: file, at: index, writing: round % 2 == 1)
+                }
+            }
+        }
+    }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// Instructions do not flicker as times do: valgrind counts those of the release build's workers.
+/// Instructions and allocations of the release build's workers are counted: they do not flicker as times do.
 ///
-/// Slow, and in need of valgrind and strip: runs where `HKLOG_BENCHMARKS` names a release build of `hklog-benchmarks`.
+/// Slow, and in need of valgrind, strip and cc: runs where `HKLOG_BENCHMARKS` names a release build of
+/// `hklog-benchmarks` (`tools/test --guards` makes one).
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["HKLOG_BENCHMARKS"] != nil))
-struct InstructionGuardTests {
+struct ReleaseGuardTests {
     private let program = ProcessInfo.processInfo.environment["HKLOG_BENCHMARKS"] ?? ""
 
     @Test func `a replayed sample takes no more instructions than its bound`() throws {
@@ -16,11 +17,37 @@ struct InstructionGuardTests {
         #expect(try instructionsBySample("append") <= 1000)
     }
 
-    /// What a further sample costs: the difference between two sizes, by which start-up and set-up cancel out.
-    private func instructionsBySample(_ worker: String) throws -> Double {
+    @Test(arguments: [("append", 25.0), ("store", 45.0)])
+    func `a batch of a thousand samples takes no more allocations than its bound`(
+        worker: String, bound: Double
+    ) throws {
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let counter = "\(folder)/allocations.so"
+        _ = try run(["cc", "-O2", "-shared", "-fPIC", "-o", counter, "Benchmarks/counting/allocations.c"])
+        var counts: [Double] = []
+        for samples in [10_000, 30_000] {
+            let text = try run(
+                [
+                    "env", "LD_PRELOAD=\(counter)", program, "worker", worker, "samples=\(samples)",
+                    "history=1000000", "seed=42", "batchSize=1000", "runs=1", "path=\(folder)/store",
+                ], readingOutput: true)
+            let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("allocations ") })
+            counts.append(try #require(Double(line.split(separator: " ").last ?? "")))
+        }
+        #expect((counts[1] - counts[0]) / 20 <= bound)
+    }
+
+    private func temporaryFolder() throws -> String {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("hklog-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        return folder
+    }
+
+    /// What a further sample costs: the difference between two sizes, by which start-up and set-up cancel out.
+    private func instructionsBySample(_ worker: String) throws -> Double {
+        let folder = try temporaryFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }
         // Valgrind cannot read the debug information that Swift writes.
         let stripped = "\(folder)/program"
@@ -48,13 +75,14 @@ struct InstructionGuardTests {
         return (totals[1] - totals[0]) / 20_000
     }
 
-    private func run(_ command: [String]) throws -> String {
+    /// What a command says: on standard error, or on standard output.
+    private func run(_ command: [String], readingOutput: Bool = false) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = command
         let pipe = Pipe()
-        process.standardError = pipe
-        process.standardOutput = FileHandle.nullDevice
+        process.standardError = readingOutput ? FileHandle.nullDevice : pipe
+        process.standardOutput = readingOutput ? pipe : FileHandle.nullDevice
         try process.run()
         let data = pipe.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
