@@ -95,7 +95,7 @@ import Testing
     @Test func `the checksum is CRC32C, whichever way it is computed`() {
         #expect(crc32c(Array("123456789".utf8)) == 0xE306_9283)
         var numbers = SeededNumbers(seed: 4)
-        for length in [0, 1, 7, 8, 9, 63, 64, 65, 1000] {
+        for length in [0, 1, 7, 8, 9, 63, 64, 65, 1000, 1535, 1536, 1537, 5000] {
             let bytes = numbers.bytes(length)
             let expected = crc32c(bytes)
             let hardware = unsafe bytes.withUnsafeBytes { unsafe Checksum.crc32c($0) }

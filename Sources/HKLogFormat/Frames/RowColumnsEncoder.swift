@@ -156,7 +156,10 @@ struct RowColumnsEncoder: Sendable {
     private mutating func encodeRuns(
         _ rows: RowColumns, _ columns: inout ColumnEncoder, into output: inout [UInt8]
     ) {
-        let runs = runs
+        // Taken out, so that the columns may be read while other parts of this are written to.
+        var runs = RunTable()
+        swap(&runs, &self.runs)
+        defer { swap(&runs, &self.runs) }
         let room = runs.longest
         scratch.resize(to: max(scratch.count, RunColumns.columnCount * room), filler: 0)
         unsafe scratch.withUnsafeMutableBufferPointer { scratch in
