@@ -192,7 +192,7 @@ package struct AttackedStore {
         some.source = "iPhone"
         some.limit = 3
         _ = try? store.samples(some)
-        try? store.forEachDay { _ in }
+        try? store.forEachDay { _, _ in }
         let start = Timestamp(microseconds: AttackedStore.centre - 3 * 86_400_000_000)
         let end = Timestamp(microseconds: AttackedStore.centre + 3 * 86_400_000_000)
         for type in Set(HistoryMaker.types + types.map(\.type).prefix(20)).sorted() {
@@ -209,7 +209,7 @@ package struct AttackedStore {
             query.every = .month
             _ = try? store.statistics(query)
             _ = try? store.explain(type: type, day: "2026-03-01")
-            _ = try? store.streams(holding: type, besides: "phone")
+            _ = try? store.streams(holding: [type], besides: "phone")
         }
         let uuids = model.shown.map(\.sample.uuid)
         for stream in HistoryMaker.streams {
