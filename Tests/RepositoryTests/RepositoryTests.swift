@@ -76,7 +76,7 @@ import Testing
     @Test func `tests that the page on durability names are there`() throws {
         let page = try #require(Self.text("docs/durability.md"))
         let names = Self.swiftFiles.filter { $0.hasPrefix("Tests/") }.compactMap(Self.text).flatMap { text in
-            text.split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+            text.components(separatedBy: "func `").dropFirst().map { $0.prefix { $0 != "`" } }
         }
         let commands = ["HKLOG_", "swift ", "tools/", "hklog ", "append ", "ulimit ", "LAYER_"]
         var named = 0

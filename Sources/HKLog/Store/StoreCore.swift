@@ -319,16 +319,19 @@ final class StoreCore {
     }
 
     private func write(_ content: FrameContent, to writer: LogWriter, syncing: Bool) throws(HKLogError) {
-        frameBytes.removeAll(keepingCapacity: true)
+        // Taken out, so that its memory is used again and nothing is copied.
+        var frame: [UInt8] = []
+        swap(&frame, &frameBytes)
+        defer { swap(&frame, &frameBytes) }
+        frame.removeAll(keepingCapacity: true)
         do {
             try encoder.encode(
                 content, storeTag: writer.storeTag, firstAnchor: writer.nextAnchor,
-                previousNonce: writer.lastNonce, into: &frameBytes)
+                previousNonce: writer.lastNonce, into: &frame)
         } catch {
             throw HKLogError(
                 .invalidData, "the batch is too large for a frame of the log; send it in smaller pages")
         }
-        let frame = frameBytes
         _ = try writer.append(frame.span, syncing: syncing)
     }
 
