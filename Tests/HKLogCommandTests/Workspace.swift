@@ -97,6 +97,11 @@ final class Workspace {
         return URL(filePath: ".build/debug/hklog")
     }()
 
+    /// Where the tests run under a sanitizer, so does the program, with the same options.
+    static let sanitizerOptions = ProcessInfo.processInfo.environment.filter {
+        ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
+    }
+
     func path(_ name: String) -> String { folder.appending(path: name).path }
 
     /// Writes a file into the folder.
@@ -159,7 +164,7 @@ final class Workspace {
         process.arguments = arguments
         process.currentDirectoryURL = folder
         process.environment = ["HKLOG_STORE": store.path, "TZ": "Europe/Berlin", "PATH": "/usr/bin:/bin"]
-            .merging(environment) { $1 }
+            .merging(Self.sanitizerOptions) { $1 }.merging(environment) { $1 }
         return process
     }
 

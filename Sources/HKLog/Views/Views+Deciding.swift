@@ -24,7 +24,8 @@ extension Views {
         let isFirst = !state.hasBatches
         let present = isFirst ? 1 : state.epoch
         let isOpener = batch.snapshot == .begin || batch.snapshot == .whole
-        let name = "stream \(quoted(batch.stream))"
+        // Made only where something is said.
+        var name: String { "stream \(quoted(batch.stream))" }
 
         let known = streamID.flatMap { knownBatch($0, digest) }
         if let numbering = batch.numbering, numbering.epoch < present { return .stale }  // 1

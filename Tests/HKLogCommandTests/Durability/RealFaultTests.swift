@@ -17,7 +17,7 @@ import Testing
         process.environment = [
             "BIN": Workspace.binary.path, "HKLOG_STORE": work.store.path, "TZ": "UTC",
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-        ]
+        ].merging(Workspace.sanitizerOptions) { $1 }
         process.standardInput = FileHandle.nullDevice
         for name in ["shell.out", "shell.err"] {
             _ = FileManager.default.createFile(atPath: work.path(name), contents: nil)
