@@ -6,8 +6,9 @@
 
 static uint32_t tables[8][256];
 
-/* An instruction takes three cycles and one may begin in each, so three blocks are checked side by side. What the
-   blocks behind it make of a checksum is the same as so many zero bytes would: four look-ups. */
+/* An instruction takes three cycles and one may begin in each, so three blocks are checked side by side. A CRC is
+   linear: that of A and B one after the other is that of A moved over as many zero bytes as B has (four look-ups), xor
+   that of B. */
 #define BLOCK ((size_t)512)
 static uint32_t block_tables[4][256];
 

@@ -170,9 +170,8 @@ package struct AttackedStore {
     private func write(to store: Store) {
         let shown = model.shown
         for (number, stream) in HistoryMaker.streams.enumerated() {
-            var batch = Batch(stream: stream)
             let samples = shown.enumerated().filter { $0.offset % 5 == number }.map(\.element.sample)
-            batch = Batch(stream: stream, added: samples)
+            var batch = Batch(stream: stream, added: samples)
             batch.deleted = shown.prefix(3).map { Batch.Deletion(uuid: $0.sample.uuid) }
             batch.anchor = "attack-\(number)"
             if number == 4 { batch.snapshot = .whole }

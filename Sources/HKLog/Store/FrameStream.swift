@@ -20,10 +20,13 @@ struct DecodedFrames: Sendable {
     var items: [Item] = []
     /// What is in each of the items; contents behind the last one's keep their memory for later ones.
     var contents: [FrameContent] = []
-    var rowCount = 0
+    /// How many bytes the frames take when they are unpacked.
+    var byteCount = 0
+    /// For each of `contents`, the bytes of the largest frame that it has held: what memory it keeps.
+    var keptByteCounts: [Int] = []
     /// The first anchor of the segment that they stand in.
     var segment: UInt64 = 0
-    /// Where the log goes on behind them, known from time to time.
+    /// Where the log goes on behind them: known at the end of each read of the file.
     var position: LogPosition?
     /// Set when nothing follows; there are no frames then.
     var ending: Ending?
@@ -31,8 +34,8 @@ struct DecodedFrames: Sendable {
 
 /// Decodes the log's frames in order.
 ///
-/// Small tails are decoded where they are used. After a thousand frames, or some ten thousand samples, a second thread
-/// reads, checks and decodes ahead while the first one applies: a replay on two processors then takes about as long
+/// Small tails are decoded where they are used. After a thousand frames, or some 65,000 samples, a second thread reads,
+/// checks and decodes ahead while the first one applies: a replay on two processors then takes about as long
 /// as applying alone. What comes out is the same.
 final class FrameStream {
     private let maker: FrameMaker
@@ -44,6 +47,8 @@ final class FrameStream {
     init(_ reader: LogReader) { maker = FrameMaker(reader) }
 
     /// The next frames, in place of those that were there.
+    ///
+    /// Not to be called again after an ending.
     func next(_ frames: inout DecodedFrames) {
         if let ahead { return ahead.next(&frames) }
         maker.fill(&frames)
@@ -63,16 +68,22 @@ private final class FrameMaker {
     private var run = FrameRun()
     private var nextEntry = 0
     private var decoder = FrameDecoder()
-    /// A stretch ends after so many frames or rows: enough to be worth handing over, little enough to stay in the
+    /// A stretch ends after so many frames or bytes: enough to be worth handing over, little enough to stay in the
     /// processor's caches.
     private static let frameLimit = 256
-    private static let rowLimit = 16_384
+    fileprivate static let byteLimit = 1 << 20
+    /// Contents that keep more memory than this are made anew.
+    private static let keptByteLimit = 8 << 20
 
     init(_ reader: LogReader) { self.reader = reader }
 
     func fill(_ frames: inout DecodedFrames) {
         frames.items.removeAll(keepingCapacity: true)
-        frames.rowCount = 0
+        frames.byteCount = 0
+        if frames.keptByteCounts.reduce(0, +) > FrameMaker.keptByteLimit {
+            frames.contents.removeAll()
+            frames.keptByteCounts.removeAll()
+        }
         frames.position = nil
         frames.ending = nil
         if nextEntry == run.entries.count {
@@ -96,15 +107,21 @@ private final class FrameMaker {
         }
         frames.segment = run.segment
         while nextEntry < run.entries.count, frames.items.count < FrameMaker.frameLimit,
-            frames.rowCount < FrameMaker.rowLimit
+            frames.byteCount < FrameMaker.byteLimit
         {
             let entry = run.entries[nextEntry]
             nextEntry += 1
             var item = DecodedFrames.Item(record: entry.record, byteOffset: entry.byteOffset)
             let place = frames.items.count
-            if place == frames.contents.count { frames.contents.append(FrameContent()) }
+            if place == frames.contents.count {
+                frames.contents.append(FrameContent())
+                frames.keptByteCounts.append(0)
+            }
             if case .frame(let header) = entry.record {
-                frames.rowCount += Int(header.addedCount)
+                // Sound: the header's numbers have been checked, and the frame lies in memory.
+                let byteCount = Int(clamping: header.rawByteCount &+ header.plainByteCount)
+                frames.byteCount += byteCount
+                frames.keptByteCounts[place] = max(frames.keptByteCounts[place], byteCount)
                 item.isDecoded = decoder.decodes(
                     header, run.storedBytes(of: entry), into: &frames.contents[place])
             }
@@ -126,7 +143,7 @@ private final class DecodeAhead {
     private final class Shared: @unchecked Sendable {
         static let readyLimit = 3
         /// Large frames wait by themselves, so that little memory lies ahead.
-        static let readyRowLimit = 32_768
+        static let readyByteLimit = 2 * FrameMaker.byteLimit
 
         let monitor = Monitor()
         let maker: FrameMaker
@@ -138,7 +155,7 @@ private final class DecodeAhead {
 
         private var hasEnough: Bool {
             ready.count >= Shared.readyLimit
-                || ready.reduce(0) { $0 + $1.rowCount } >= Shared.readyRowLimit
+                || ready.reduce(0) { $0 + $1.byteCount } >= Shared.readyByteLimit
         }
 
         /// The decoding thread.

@@ -106,19 +106,12 @@ struct ViewLoader {
         outcome.views.reserve(
             rows: Int(clamping: min(counts.added + counts.deleted, UInt64(UInt32.max) / 4)),
             batches: Int(clamping: min(counts.batches, UInt64(UInt32.max) / 4)))
-        guard end == nil, counts.added >= UInt64(MemoryPopulation.fewestRows),
-            let population = try? MemoryPopulation(of: outcome.views.table)
-        else {
-            return try apply(
-                reader, to: &outcome, until: end, countingFrom: countingFrom, progress: progress)
+        var population: MemoryPopulation?
+        if end == nil && counts.added >= UInt64(MemoryPopulation.fewestRows) {
+            population = try? MemoryPopulation(of: outcome.views.table)
         }
-        do throws(HKLogError) {
-            try apply(reader, to: &outcome, until: end, countingFrom: countingFrom, progress: progress)
-        } catch {
-            population.finish()
-            throw error
-        }
-        population.finish()
+        defer { withExtendedLifetime(population) {} }
+        try apply(reader, to: &outcome, until: end, countingFrom: countingFrom, progress: progress)
     }
 
     /// A reader at the views' anchor, if the log there is the one that they were made of.

@@ -11,7 +11,9 @@ struct MemoryExtent: Sendable {
 ///
 /// The first touch of a page costs about as much as all that a replay writes into it: the kernel has to clear it. Where
 /// the size of what comes is known, that can happen beside the work.
-struct MemoryPopulation: ~Copyable {
+///
+/// Ends with its last reference, whether it is done or not.
+final class MemoryPopulation {
     private final class Work: Sendable {
         let steps: [MemoryExtent]
         let isCancelled = Atomic(false)
@@ -57,8 +59,7 @@ struct MemoryPopulation: ~Copyable {
         }
     }
 
-    /// Ends the thread, whether it is done or not.
-    consuming func finish() {
+    deinit {
         work.isCancelled.store(true, ordering: .relaxed)
         thread.join()
     }

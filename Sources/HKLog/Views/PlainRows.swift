@@ -3,8 +3,8 @@ internal import HKLogFormat
 
 /// Places rows that are the only cell of their uuid and bear no sync identifier: nearly every row there is.
 ///
-/// The one loop of a replay that runs for each row. It works on plain memory alone, shape by shape in parallel, so
-/// that rows of mixed types cost no more than rows of one.
+/// The one loop of a replay that runs for each row. It works on plain memory alone, with a tally for each shape,
+/// so that rows of mixed types cost no more than rows of one.
 struct PlainRows: ~Copyable {
     /// What a shape's rows have in common, and what they have come to since the last reset.
     struct Shape: BitwiseCopyable {

@@ -2,10 +2,10 @@ internal import HKLogFormat
 
 /// The hash of one item of the sample table, as the digest sums it up: a shown sample, or a dead uuid.
 ///
-/// It runs for each row of a replay, so what rows share (label or stream) is hashed once, with SipHash, into the four keys, and a
-/// row itself costs six multiplications: two lanes of folded 128-bit products with the factors mixed in again, as
-/// in wyhash (Wang Yi, 2019), so that a factor of zero loses nothing. Each lane takes in every field under keys of
-/// its own. The constants are frozen with the version of checkpoints, not with the log.
+/// It runs for each row of a replay, so what rows share (label or stream) is hashed once, with SipHash, into the four
+/// keys, and a row itself costs six multiplications: two lanes of folded 128-bit products with the factors mixed in
+/// again, as in wyhash (Wang Yi, 2019), so that a factor of zero loses nothing. Each lane takes in every field under
+/// keys of its own. All of it is frozen with the version of checkpoints, not with the log.
 struct SampleHash: BitwiseCopyable {
     private var first: UInt64
     private var second: UInt64

@@ -81,16 +81,16 @@ public struct AppleHealthImporter: Sendable {
         rules: TimeZoneRules, reportingTo caseWriter: (any ImportCaseWriter)?,
         progress: (Progress) throws(HKLogError) -> Void
     ) throws(HKLogError) -> ImportReport {
-        let blocks = try BlockStream(export, settings, keepsCases: caseWriter != nil)
+        let blocks = try BlockStream(
+            export, settings, keepsCases: caseWriter != nil, batchStream: stream)
         var tally = ImportTally()
         while let block = try blocks.next() {
             if let caseWriter { for met in block.cases { try caseWriter.write(met) } }
             tally.extend(with: block)
             tally.skipped += block.skipped
             for row in block.rows { tally.count(row.shape, .added) }
-            if !block.rows.isEmpty {
-                try destination.append(
-                    Batch(stream: stream, importing: block.rows, shapes: block.shapes, bytes: block.bytes))
+            if let batch = block.batch {
+                try destination.append(batch)
                 tally.wroteAnything = true
             }
             try progress(

@@ -36,24 +36,28 @@ final class BlockStream {
 
         let monitor = Monitor()
         let source: any ByteSource
+        let batchStream: String?
         var reader: ExportReader
         var blocks: [RowBlock] = []
         var ending: ReaderEnding?
         var error: HKLogError?
         var isCancelled = false
 
-        init(source: any ByteSource, reader: consuming ExportReader) {
+        init(source: any ByteSource, reader: consuming ExportReader, batchStream: String?) {
             self.source = source
+            self.batchStream = batchStream
             self.reader = reader
         }
 
         /// The reading thread.
         func run() {
             do throws(HKLogError) {
-                while let block = try reader.nextBlock() {
+                while var block = try reader.nextBlock() {
+                    if let batchStream, !block.rows.isEmpty { block.makeBatch(ofStream: batchStream) }
+                    let finished = block
                     let goesOn = monitor.change {
                         while blocks.count >= Shared.blockLimit && !isCancelled { monitor.wait() }
-                        if !isCancelled { blocks.append(block) }
+                        if !isCancelled { blocks.append(finished) }
                         return !isCancelled
                     }
                     if !goesOn { return }
@@ -66,8 +70,12 @@ final class BlockStream {
         }
     }
 
+    /// Starts reading.
+    ///
+    /// With `batchStream`, blocks come as batches of that stream, ready to be appended.
     init(
-        _ export: FoundExport, _ settings: ExportReader.Settings, keepsCases: Bool = false
+        _ export: FoundExport, _ settings: ExportReader.Settings, keepsCases: Bool = false,
+        batchStream: String? = nil
     ) throws(HKLogError) {
         let source = try export.open()
         var scanner = ExportScanner(source: source, problems: ProblemLog(keepsCases: keepsCases))
@@ -76,7 +84,8 @@ final class BlockStream {
         }
         let shared = Shared(
             source: source,
-            reader: ExportReader(scanner: scanner, settings: settings, sideFiles: export.sideFiles))
+            reader: ExportReader(scanner: scanner, settings: settings, sideFiles: export.sideFiles),
+            batchStream: batchStream)
         self.shared = shared
         thread = try WorkerThread { shared.run() }
     }

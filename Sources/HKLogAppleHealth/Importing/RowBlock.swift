@@ -1,7 +1,5 @@
 internal import HKLog
 
-internal import HKLog
-
 /// A run of samples as the reader hands them over, in the order of the document.
 struct RowBlock: Sendable {
     var rows: [ImportedRow] = []
@@ -19,6 +17,15 @@ struct RowBlock: Sendable {
     var cases: [ImportReport.Case] = []
     /// How far the document has been read.
     var byteOffset = 0
+
+    /// All rows as a batch, for a first import; their bytes are in it then, and no longer in `bytes`.
+    private(set) var batch: Batch?
+
+    /// Makes the batch: on the reading thread, which has less to do than the one that appends.
+    mutating func makeBatch(ofStream stream: String) {
+        batch = Batch(stream: stream, importing: rows, shapes: shapes, bytes: bytes)
+        bytes = []
+    }
 
     /// Adds a row of another block with its bytes; perhaps with another payload.
     mutating func append(_ row: ImportedRow, from block: RowBlock, payload: [UInt8]? = nil) {

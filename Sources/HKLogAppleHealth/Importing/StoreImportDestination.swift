@@ -71,7 +71,15 @@ package struct StoreImportDestination: ImportDestination {
 
     package func hasTexts(_ metadata: ArraySlice<UInt8>, _ payload: ArraySlice<UInt8>, row: Int) -> Bool {
         let stored = texts(ofRow: row)
-        return stored.metadata.elementsEqual(metadata) && stored.payload.elementsEqual(payload)
+        return isSame(metadata, stored.metadata) && isSame(payload, stored.payload)
+    }
+
+    private func isSame(_ left: ArraySlice<UInt8>, _ right: [UInt8]) -> Bool {
+        // Sound: the slice is used only while the bytes live.
+        unsafe left.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return right.isEmpty }
+            return unsafe ByteSlice(start: start, count: bytes.count).equals(right)
+        }
     }
 
     package func texts(ofRow row: Int) -> (metadata: [UInt8], payload: [UInt8]) {

@@ -67,9 +67,7 @@ struct ColumnEncoder: Sendable {
 
     /// Appends a column of the first `count` values.
     mutating func encode(_ values: [Int64], count: Int, into output: inout [UInt8]) {
-        unsafe values.withUnsafeBufferPointer { values in
-            unsafe encode(UnsafeBufferPointer(rebasing: values[0..<count]), into: &output)
-        }
+        unsafe values.withUnsafeBufferPointerOfFirst(count) { unsafe encode($0, into: &output) }
     }
 
     /// Appends a column in the form that is smallest.

@@ -25,7 +25,9 @@ enum DecimalScale {
     ) -> Int? {
         var scale = 0
         while scale <= limit {
-            let failing = unsafe scale == 0 ? takeWhole(bits, integers) : take(bits, scale, integers)
+            let failing =
+                unsafe scale == 0
+                ? take(bits, factor: 1, integers) : take(bits, factor: power(scale), integers)
             if failing == bits.count { return scale }
             // The next one that suits the value for which this one is too small.
             let pattern = unsafe UInt64(bitPattern: bits[failing])
@@ -45,23 +47,12 @@ enum DecimalScale {
     }
 
     /// Returns the index of the first value that is no integer at this scale.
+    @inline(__always)
     private static func take(
-        _ bits: UnsafeBufferPointer<Int64>, _ scale: Int, _ integers: UnsafeMutableBufferPointer<Int64>
+        _ bits: UnsafeBufferPointer<Int64>, factor: Double, _ integers: UnsafeMutableBufferPointer<Int64>
     ) -> Int {
-        let factor = power(scale)
         for index in 0..<bits.count {
             guard let integer = unsafe integer(UInt64(bitPattern: bits[index]), factor) else { return index }
-            unsafe integers[index] = integer
-        }
-        return bits.count
-    }
-
-    /// The same for scale 0, without the arithmetic.
-    private static func takeWhole(
-        _ bits: UnsafeBufferPointer<Int64>, _ integers: UnsafeMutableBufferPointer<Int64>
-    ) -> Int {
-        for index in 0..<bits.count {
-            guard let integer = unsafe integer(UInt64(bitPattern: bits[index]), 1) else { return index }
             unsafe integers[index] = integer
         }
         return bits.count

@@ -7,7 +7,7 @@ struct RowColumnsEncoder: Sendable {
     private var runs = RunTable()
     private var integers: [Int64] = []
     private var permutation: [UInt32] = []
-    /// The columns of one run after another: six of them, each with room for all rows.
+    /// The columns of one run after another: six of them, each with room for the rows of the longest run.
     private var scratch: [Int64] = []
 
     /// Appends the section.

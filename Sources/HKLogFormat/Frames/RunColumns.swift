@@ -102,7 +102,7 @@ struct RunColumns {
         var (shortest, longest) = (Int64.max, Int64.min)
         var valueBits: Int64 = 0
         for index in 0..<count {
-            // Sound: the scratch has room for all rows, and the permutation holds each row once.
+            // Sound: the scratch has room for the longest run, and the permutation holds each row once.
             let row = row(index)
             let start = unsafe rows.starts[row]
             let duration = unsafe rows.durations[row]
@@ -202,7 +202,7 @@ struct UnsafeRowColumns {
 }
 
 extension RowColumns {
-    /// Lends the columns; not called where there are no rows.
+    /// Lends the columns.
     @unsafe
     func withUnsafeColumns(_ body: (UnsafeRowColumns) -> Void) {
         unsafe starts.withUnsafeBufferPointer { starts in

@@ -103,7 +103,7 @@ import Testing
                 uuid: RawUUID(first: UInt64(row), second: 3), start: Int64(row), duration: 0,
                 value: UInt64(row), shape: 0, extra: 0, batch: 7, flags: 0)
         }
-        population.finish()
+        withExtendedLifetime(population) {}
         var wrong = 0
         for row in 0..<count where table.starts[row] != Int64(row) || table.batches[row] != 7 { wrong += 1 }
         #expect(wrong == 0)
