@@ -375,9 +375,12 @@ package final class LogReader {
     }
 
     /// Finds the way again after a rewrite has put other files in the place of the one being read.
+    ///
+    /// Follows a refresh. While a switch is not finished, the catalog's file bears its pending name.
     private func relocate(_ segment: Segment, _ file: any OpenFile) throws(HKLogError) -> Bool {
+        let listed = catalog.segments.first { $0.firstAnchor == segment.firstAnchor } ?? segment
         do throws(SystemError) {
-            let present = try files.layer.status(of: files.path(segment.name))
+            let present = try files.layer.status(of: files.path(listed.pendingName ?? listed.name))
             if try file.status().isSameFile(as: present) { return false }
         } catch {
             guard error.isMissing else { throw .system(error, "look at a segment", path: files.log) }
