@@ -33,11 +33,12 @@ internal import HKLog
         guard let first = words.first else { throw .usage("a command is missing") }
         switch first {
         case "-h", "--help", "help":
-            if let command = words.dropFirst().first.flatMap({ CommandSpec.named($0) }) {
-                try output.write(Help.command(command))
-            } else {
+            guard let name = words.dropFirst().first else {
                 try output.write(Help.program())
+                return ExitStatus.done
             }
+            guard let command = CommandSpec.named(name) else { throw unknownCommand(name) }
+            try output.write(Help.command(command))
             return ExitStatus.done
         case "--version":
             try output.write("hklog \(Help.version)\n")

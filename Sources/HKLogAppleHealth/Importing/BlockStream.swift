@@ -80,7 +80,11 @@ final class BlockStream {
         let source = try export.open()
         var scanner = ExportScanner(source: source, problems: ProblemLog(keepsCases: keepsCases))
         guard try scanner.readProlog() == .root, scanner.name.equals("HealthData") else {
-            throw HKLogError(.invalidData, "\(export.name): it changed while it was read; import it again")
+            // It was read this far when it was looked for: the archive is damaged, or the file is another one by now.
+            let reason = source.fault.map { "it cannot be unpacked (\($0))" }
+            throw HKLogError(
+                .invalidData,
+                "\(export.name): \(reason ?? "it changed while it was read"); import it again")
         }
         let shared = Shared(
             source: source,

@@ -123,7 +123,8 @@ enum CompactCommand {
 enum BackupCommand {
     static let spec = CommandSpec(
         "backup", "a consistent copy of the store as a new store DIR, beside a running writer",
-        operands: .init(name: "DIR", help: "the folder to make; it must not exist yet", least: 1, most: 1),
+        operands: .init(
+            name: "DIR", help: "the folder to make: it must be absent or empty", least: 1, most: 1),
         options: [], run: run)
 
     private struct Outcome {
