@@ -81,10 +81,10 @@ final class BlockStream {
         var scanner = ExportScanner(source: source, problems: ProblemLog(keepsCases: keepsCases))
         guard try scanner.readProlog() == .root, scanner.name.equals("HealthData") else {
             // It was read this far when it was looked for: the archive is damaged, or the file is another one by now.
-            let reason = source.fault.map { "it cannot be unpacked (\($0))" }
+            let reason = source.fault.map { "it cannot be unpacked (\($0)); make the export anew" }
             throw HKLogError(
                 .invalidData,
-                "\(export.name): \(reason ?? "it changed while it was read"); import it again")
+                "\(export.name): \(reason ?? "it changed while it was read; import it again")")
         }
         let shared = Shared(
             source: source,
