@@ -239,4 +239,40 @@ import Testing
             #expect(!whole.ending.problems.contains { $0.what.hasPrefix("element too large") })
         }
     }
+
+    @Test(arguments: [
+        // A list costs 512 bytes, a beat 531: what comes when nothing is left of the limit is skipped.
+        (lists: 1, beats: 100, limit: 2000, kept: 3, problems: 97),
+        (lists: 10, beats: 2, limit: 1573, kept: 2, problems: 27),
+        (lists: 10, beats: 2, limit: 1574, kept: 2, problems: 27),
+        (lists: 10, beats: 2, limit: 1575, kept: 2, problems: 26),
+        (lists: 10, beats: 2, limit: 3148, kept: 4, problems: 24),
+        (lists: 10, beats: 2, limit: 15_740, kept: 20, problems: 0),
+        (lists: 20, beats: 0, limit: 5120, kept: 0, problems: 10),
+    ])
+    func `beats count towards what an element may hold wherever buffers end`(
+        _ example: (lists: Int, beats: Int, limit: Int, kept: Int, problems: Int)
+    ) throws {
+        let times = ["8:07:44,60", "8:07\u{202F}a.m"]
+        let beats = (0..<example.beats).map { index in
+            "   <InstantaneousBeatsPerMinute bpm=\"61\" time=\"\(times[index % 2])\"/>\n"
+        }.joined()
+        let list =
+            "  <HeartRateVariabilityMetadataList>\n\(beats)  </HeartRateVariabilityMetadataList>\n"
+        let lists = String(repeating: list, count: example.lists)
+        let bytes = ExportFixture.document(ExportFixture.record(children: lists) + record(2))
+        for window in [64, 300, 4096, 1 << 20] {
+            let reading = try read(bytes, window: window, piece: window, elementLimit: example.limit)
+            #expect(reading.samples.count == 2 && reading.ending.isComplete)
+            let payload = reading.samples.first?.payload?.text ?? ""
+            #expect(payload.components(separatedBy: "\"bpm\":61").count - 1 == example.kept)
+            #expect(payload.isEmpty == (example.kept == 0))
+            let expected = example.problems == 0 ? [] : ["element too large, its rest skipped"]
+            #expect(reading.ending.problems.map(\.what) == expected, "window \(window)")
+            #expect(reading.ending.problems.map(\.count) == expected.map { _ in example.problems })
+            let small = try read(bytes, window: 64, piece: 64, elementLimit: example.limit)
+            #expect(reading.samples == small.samples, "window \(window)")
+            #expect(reading.ending.problems == small.ending.problems, "window \(window)")
+        }
+    }
 }

@@ -102,6 +102,27 @@ private func samples(_ blocks: [RowBlock]) -> [Sample] {
         }
     }
 
+    @Test(arguments: [99, 100, 101, 115, 1000])
+    func `text beyond its bound is cut and reported wherever buffers end`(_ length: Int) throws {
+        func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+        let bytes = Array("<HealthData><a>\(text(length))</a><a>\(text(length))</a></HealthData>".utf8)
+        let problem = ImportReport.Problem(what: "text longer than 16 MiB cut", count: 2, offset: 15)
+        for size in Array(1...130) + [1 << 16] {
+            let problems = ProblemLog()
+            var scanner = ExportScanner(
+                source: MemorySource(bytes, pieceByteCount: size), problems: problems, windowByteCount: size,
+                textByteCountLimit: 100)
+            #expect(try scanner.next() == .start)
+            for _ in 0..<2 {
+                #expect(try scanner.next() == .start)
+                #expect(try scanner.next() == .end)
+                #expect(scanner.takeText() == Array(text(min(length, 100)).utf8))
+            }
+            #expect(try scanner.next() == .end)
+            #expect(problems.problems == (length > 100 ? [problem] : []), "window \(size)")
+        }
+    }
+
     @Test func `every truncation is incomplete and holds the whole elements before it`() throws {
         let all = samples(try run(everything, windowByteCount: 1 << 16, pieceByteCount: 1 << 16).rows)
         let root = try #require(String(decoding: everything, as: UTF8.self).range(of: "<HealthData locale"))

@@ -59,7 +59,7 @@ extension ExportReader {
     mutating func readRecordChildren(isChild: Bool, payload: inout JSONMembers) throws(HKLogError) -> Bool {
         var budget = settings.elementByteCountLimit
         while true {
-            if readPlainChildren(payload: &payload) { return true }
+            if readPlainChildren(payload: &payload, budget: &budget) { return true }
             switch try nextChild(of: "Record") {
             case .cut: return false
             case .end, .record: return true

@@ -734,7 +734,7 @@ struct ExportReader: ~Copyable {
 
     /// Takes in what stands inside of a record as long as it has its usual form; `true` once the record's end was
     /// read.
-    mutating func readPlainChildren(payload: inout JSONMembers) -> Bool {
+    mutating func readPlainChildren(payload: inout JSONMembers, budget: inout Int) -> Bool {
         guard unread == nil, scanner.text.isEmpty else { return false }
         // What is beyond the bound is counted in the general way.
         while entries.cost < settings.elementByteCountLimit {
@@ -747,7 +747,7 @@ struct ExportReader: ~Copyable {
                 return true
             } else {
                 var beats: [UInt8] = []
-                guard scanner.plainBeats(into: &beats) else { return false }
+                guard scanner.plainBeats(into: &beats, budget: &budget) else { return false }
                 if !beats.isEmpty { payload.addElement(textBytes("beats"), json: beats) }
             }
         }

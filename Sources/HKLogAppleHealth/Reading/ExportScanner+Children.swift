@@ -12,6 +12,8 @@
 extension ExportScanner {
     /// The longest value that is looked at.
     private static let plainByteCountLimit = 250
+    /// The names of a beat's attributes, `bpm` and `time`.
+    private static let beatNameByteCount = 7
 
     /// The next metadata entry, if it stands here in the usual form and its texts need no escapes in JSON; else
     /// nothing is read.
@@ -33,21 +35,27 @@ extension ExportScanner {
         return true
     }
 
-    /// Reads a list of beats, if it stands here in the usual form, and adds them as JSON objects with commas between
-    /// them; else nothing is read or added.
-    mutating func plainBeats(into json: inout [UInt8]) -> Bool {
+    /// Reads a list of beats, if it stands here in the usual form and the budget pays for it, and adds them as JSON
+    /// objects with commas between them; else nothing is read, added or paid.
+    ///
+    /// It costs what an `ExportElement` of it would.
+    mutating func plainBeats(into json: inout [UInt8], budget: inout Int) -> Bool {
         guard var index = plainMatch("<HeartRateVariabilityMetadataList>", at: spaceEnd(from: position))
         else {
             return false
         }
         let count = json.count
+        var rest = budget - ExportElement.overheadByteCount
         while true {
             index = spaceEnd(from: index)
-            if let end = plainMatch("</HeartRateVariabilityMetadataList>", at: index) {
+            if rest >= 0, let end = plainMatch("</HeartRateVariabilityMetadataList>", at: index) {
                 position = end
+                budget = rest
                 return true
             }
-            guard let end = plainBeat(at: index, isFirst: json.count == count, into: &json) else {
+            guard rest >= 0,
+                let end = plainBeat(at: index, isFirst: json.count == count, into: &json, budget: &rest)
+            else {
                 json.removeLast(json.count - count)
                 return false
             }
@@ -55,7 +63,9 @@ extension ExportScanner {
         }
     }
 
-    private func plainBeat(at index: Int, isFirst: Bool, into json: inout [UInt8]) -> Int? {
+    private func plainBeat(
+        at index: Int, isFirst: Bool, into json: inout [UInt8], budget: inout Int
+    ) -> Int? {
         guard let rateStart = plainMatch("<InstantaneousBeatsPerMinute bpm=\"", at: index),
             let rateEnd = plainNumberEnd(from: rateStart),
             let timeStart = plainMatch("\" time=\"", at: rateEnd)
@@ -71,6 +81,7 @@ extension ExportScanner {
         slice(rateStart, rateEnd).append(to: &json)
         appendLiteral(",\"time\":\"", to: &json)
         let time = slice(timeStart, timeEnd)
+        let textStart = json.count
         if time.isPlainJSON {
             time.append(to: &json)
         } else {
@@ -81,6 +92,8 @@ extension ExportScanner {
             else { return nil }
             json.append(contentsOf: text)
         }
+        budget -= ExportElement.overheadByteCount + ExportScanner.beatNameByteCount
+        budget -= rateEnd - rateStart + json.count - textStart
         appendLiteral("\"}", to: &json)
         return end
     }

@@ -63,6 +63,8 @@ struct ExportScanner: ~Copyable {
     /// Text between tags since it was last taken, as it stands in the file.
     private(set) var text: [UInt8] = []
     private(set) var textOffset = 0
+    /// Whether some of that text was left out, which is reported once.
+    private var isTextCut = false
 
     let problems: ProblemLog
     let source: any ByteSource
@@ -75,6 +77,7 @@ struct ExportScanner: ~Copyable {
     var windowOffset = 0
     var isAtEnd = false
     let attributeByteCountLimit: Int
+    private let textByteCountLimit: Int
     /// Values that were found to be too long, and where the value begins that the window cuts; see
     /// `exciseLongValues`.
     var longValues: [Range<Int>] = []
@@ -83,26 +86,37 @@ struct ExportScanner: ~Copyable {
     private var crowdedEnd: Int?
     private var dates = ExportDate()
     private var heads = RecordHeads()
+    /// The attributes of a record in their usual order, to be compared without looking them up.
+    private let patterns: UnsafePointer<AttributePattern>
+    private let patternCount: Int
 
     /// How far a word may be read beyond the bytes of the window.
     private static let slackByteCount = 64
 
     init(
         source: any ByteSource, problems: ProblemLog, windowByteCount: Int = 1 << 20,
-        attributeByteCountLimit: Int = ExportScanner.attributeByteCountLimit
+        attributeByteCountLimit: Int = ExportScanner.attributeByteCountLimit,
+        textByteCountLimit: Int = ExportScanner.textByteCountLimit
     ) {
         self.source = source
         self.problems = problems
         // A line that begins an element has to fit.
         self.attributeByteCountLimit = max(attributeByteCountLimit, 256)
+        self.textByteCountLimit = textByteCountLimit
         capacity = max(windowByteCount, 1)
         unsafe window = .allocate(capacity: capacity + ExportScanner.slackByteCount)
         unsafe window.initialize(repeating: 0, count: capacity + ExportScanner.slackByteCount)
         attributes.reserveCapacity(32)
+        let order = AttributePattern.usualOrder
+        let patterns = UnsafeMutablePointer<AttributePattern>.allocate(capacity: order.count)
+        unsafe patterns.initialize(from: order, count: order.count)
+        unsafe self.patterns = UnsafePointer(patterns)
+        patternCount = order.count
     }
 
     deinit {
         unsafe window.deallocate()
+        unsafe patterns.deallocate()
     }
 
     /// How many bytes of the document were read so far.
@@ -118,7 +132,10 @@ struct ExportScanner: ~Copyable {
 
     /// Gives the text since the last call away.
     mutating func takeText() -> [UInt8] {
-        defer { text = [] }
+        defer {
+            text = []
+            isTextCut = false
+        }
         return text
     }
 
@@ -214,8 +231,9 @@ struct ExportScanner: ~Copyable {
 
     private mutating func takeInText(upTo end: Int) {
         if text.isEmpty { textOffset = windowOffset + position }
-        let space = ExportScanner.textByteCountLimit - text.count
-        if end - position > space && space > 0 {
+        let space = textByteCountLimit - text.count
+        if end - position > space && !isTextCut {
+            isTextCut = true
             problems.note("text longer than 16 MiB cut", at: textOffset)
         }
         slice(position, min(end, position + space)).append(to: &text)
@@ -500,7 +518,7 @@ struct ExportScanner: ~Copyable {
         if !isKnown {
             guard
                 let end = unsafe ExportScanner.scanUsual(
-                    bytes, from: start, limit: limit, heads.patterns, 0..<RecordHeads.fieldCount, &fields,
+                    bytes, from: start, limit: limit, patterns, 0..<RecordHeads.fieldCount, &fields,
                     &dates)
             else { return nil }
             index = end
@@ -508,7 +526,7 @@ struct ExportScanner: ~Copyable {
         let headEnd = index
         guard
             let end = unsafe ExportScanner.scanUsual(
-                bytes, from: headEnd, limit: limit, heads.patterns, RecordHeads.fieldCount..<9, &fields,
+                bytes, from: headEnd, limit: limit, patterns, RecordHeads.fieldCount..<patternCount, &fields,
                 &dates)
         else { return nil }
         index = end

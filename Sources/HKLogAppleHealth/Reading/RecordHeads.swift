@@ -32,8 +32,6 @@ struct RecordHeads: ~Copyable {
 
     private let heads: UnsafeMutablePointer<Head>
     private let bytes: UnsafeMutablePointer<UInt8>
-    /// The attributes of a record in their usual order, nine.
-    let patterns: UnsafePointer<AttributePattern>
     /// The slot that was found last.
     private var recent = 0
     private var lastNumber: UInt32 = 0
@@ -41,17 +39,12 @@ struct RecordHeads: ~Copyable {
     init() {
         unsafe heads = .allocate(capacity: RecordHeads.slotCount)
         unsafe heads.initialize(repeating: Head(), count: RecordHeads.slotCount)
-        let order = AttributePattern.usualOrder
-        let patterns = UnsafeMutablePointer<AttributePattern>.allocate(capacity: order.count)
-        unsafe patterns.initialize(from: order, count: order.count)
-        unsafe self.patterns = UnsafePointer(patterns)
         unsafe bytes = .allocate(capacity: RecordHeads.slotCount * RecordHeads.byteCountLimit)
         unsafe bytes.initialize(repeating: 0, count: RecordHeads.slotCount * RecordHeads.byteCountLimit)
     }
 
     deinit {
         unsafe heads.deallocate()
-        unsafe patterns.deallocate()
         unsafe bytes.deallocate()
     }
 
