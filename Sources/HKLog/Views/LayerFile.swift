@@ -278,6 +278,15 @@ final class LayerFile {
         return unsafe bytes.loadUnaligned(fromByteOffset: offset, as: T.self)
     }
 
+    /// Asks for the slot of a uuid that will be looked up soon.
+    @inline(__always)
+    func prefetch(_ uuid: RawUUID) {
+        guard slots.count > 0, let base = unsafe bytes.baseAddress else { return }
+        let place = Int(truncatingIfNeeded: RowTable.hash(uuid, header.seed)) & (slots.count - 1)
+        // Sound: an address within the section; a prefetch reads nothing and never faults.
+        unsafe hklog_prefetch(base + slots.byteOffset + place * 8)
+    }
+
     /// Some elements of a section as bytes, checked; empty when out of range or damaged.
     func slice<T: BitwiseCopyable>(_ section: Section, elements range: Range<Int>, of type: T.Type)
         -> UnsafeRawBufferPointer

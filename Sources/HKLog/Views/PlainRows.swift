@@ -95,6 +95,9 @@ struct PlainRows: ~Copyable {
             if ahead < count {
                 unsafe hklog_prefetch(slots + (Int(truncatingIfNeeded: hashes[ahead]) & mask))
             }
+            if !layers.isEmpty && ahead < count {
+                for layer in layers { unsafe layer.prefetch(uuids[ahead]) }
+            }
             let row = rows.lowerBound + index
             let hash = unsafe hashes[index]
             let uuid = unsafe uuids[index]
