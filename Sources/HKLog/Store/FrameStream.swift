@@ -34,7 +34,7 @@ struct DecodedFrames: Sendable {
 
 /// Decodes the log's frames in order.
 ///
-/// Small tails are decoded where they are used. After a thousand frames, or some 65,000 samples, a second thread reads,
+/// Small tails are decoded where they are used. After a thousand frames, or a megabyte of them, a second thread reads,
 /// checks and decodes ahead while the first one applies: a replay on two processors then takes about as long
 /// as applying alone. What comes out is the same.
 final class FrameStream {
@@ -71,7 +71,7 @@ private final class FrameMaker {
     /// A stretch ends after so many frames or bytes: enough to be worth handing over, little enough to stay in the
     /// processor's caches.
     private static let frameLimit = 256
-    fileprivate static let byteLimit = 1 << 20
+    fileprivate static let byteLimit = 1 << 18
     /// Contents that keep more memory than this are made anew.
     private static let keptByteLimit = 8 << 20
 
