@@ -13,6 +13,7 @@ bin=$work/release
 swiftc -O -sanitize=fuzzer,address -parse-as-library -module-name ExportFuzz \
     tools/fuzz/ExportFuzz.swift -I "$bin/Modules" -Xcc -ISources/CHKLogShims/include \
     -Xcc -fmodule-map-file=Sources/CLZ4/module.modulemap -Xcc -fmodule-map-file=Sources/CZip/module.modulemap \
+    -Xcc -fmodule-map-file="$bin/CHKLogShims.build/module.modulemap" \
     $(find "$bin/" -name '*.o' \( -path '*/HKLog.build/*' -o -path '*/HKLogFormat.build/*' \
         -o -path '*/HKLogAppleHealth.build/*' -o -path '*/CHKLogShims.build/*' \)) -lzip -llz4 -o "$work/ExportFuzz"
 exec "$work/ExportFuzz" -max_total_time="$seconds" -max_len=16384 -timeout=20 -artifact_prefix="$work/" \

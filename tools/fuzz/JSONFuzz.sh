@@ -11,6 +11,7 @@ bin=.build/fuzz/release
 [ -n "$(ls "$corpus")" ] || cp tools/fuzz/JSONSeeds/* "$corpus/"
 swiftc -O -sanitize=fuzzer,address -parse-as-library -module-name JSONFuzz tools/fuzz/JSONFuzz.swift \
     -I "$bin/Modules" -Xcc -ISources/CHKLogShims/include -Xcc -fmodule-map-file=Sources/CLZ4/module.modulemap \
+    -Xcc -fmodule-map-file="$bin/CHKLogShims.build/module.modulemap" \
     $(find "$bin/" -name '*.o' \( -path '*/HKLog.build/*' -o -path '*/HKLogFormat.build/*' \
         -o -path '*/HKLogJSONLines.build/*' -o -path '*/CHKLogShims.build/*' \)) -o .build/fuzz/JSONFuzz
 exec .build/fuzz/JSONFuzz -max_total_time="$seconds" -max_len=8192 "$corpus"
