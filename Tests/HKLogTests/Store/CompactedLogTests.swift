@@ -6,23 +6,6 @@ import Testing
 
 /// What those see who read, copy or lose a part of a log that was compacted or cut.
 @Suite struct CompactedLogTests {
-    private let steps = "HKQuantityTypeIdentifierStepCount"
-
-    private func batch(_ number: UInt64, deleting: UInt64? = nil) throws -> Batch {
-        var batch = Batch(
-            stream: steps,
-            added: [
-                Sample(
-                    uuid: SampleUUID(raw: RawUUID(first: number, second: 7)), type: steps,
-                    start: Timestamp(microseconds: Int64(number) * 60_000_000), value: .quantity(1),
-                    unit: "count")
-            ], anchor: "a\(number)")
-        if let deleting {
-            batch.deleted = [Batch.Deletion(uuid: SampleUUID(raw: RawUUID(first: deleting, second: 7)))]
-        }
-        return batch
-    }
-
     private func anchors(_ reader: ChangeReader) throws -> [UInt64] {
         var found: [UInt64] = []
         while let change = try reader.next() {
@@ -33,12 +16,12 @@ import Testing
 
     @Test func `a follower sees each batch once, also when it stands within a rewritten frame`() throws {
         let test = try TestStore()
-        for number in 1...10 as ClosedRange<UInt64> { _ = try test.store.append(batch(number)) }
+        for number in 1...10 as ClosedRange<UInt64> { _ = try test.store.append(TestStore.batch(number)) }
         let follower = try test.store.changes(since: 0)
         #expect(try anchors(follower) == Array(1...10))
-        for number in 11...14 as ClosedRange<UInt64> { _ = try test.store.append(batch(number)) }
+        for number in 11...14 as ClosedRange<UInt64> { _ = try test.store.append(TestStore.batch(number)) }
         _ = try test.store.compact()
-        for number in 15...16 as ClosedRange<UInt64> { _ = try test.store.append(batch(number)) }
+        for number in 15...16 as ClosedRange<UInt64> { _ = try test.store.append(TestStore.batch(number)) }
         #expect(try anchors(follower) == Array(11...16))
         let late = try test.store.changes(since: 5)
         #expect(try anchors(late) == Array(6...16))
@@ -47,10 +30,10 @@ import Testing
 
     @Test func `a copy of a compacted store has its digest, batches that were emptied included`() throws {
         let test = try TestStore()
-        var first = try batch(1)
+        var first = TestStore.batch(1)
         first.anchor = nil
         _ = try test.store.append(first)
-        var whole = try batch(2)
+        var whole = TestStore.batch(2)
         whole.snapshot = .whole
         _ = try test.store.append(whole)
         _ = try test.store.compact()
@@ -68,7 +51,7 @@ import Testing
         throws
     {
         var test = try TestStore()
-        for number in 1...3 as ClosedRange<UInt64> { _ = try test.store.append(batch(number)) }
+        for number in 1...3 as ClosedRange<UInt64> { _ = try test.store.append(TestStore.batch(number)) }
         try test.store.checkpoint()
         try test.store.close()
         let path = "/store/log/00000000000000000000.seg"
@@ -87,7 +70,7 @@ import Testing
         #expect(verified.sound)
         #expect(verified.gaps == [3...3])
         test.store = try Store.open(at: TestStore.path, access: .write, layer: test.layer)
-        #expect(try test.store.append(batch(4)).logAnchor == 4)
+        #expect(try test.store.append(TestStore.batch(4)).logAnchor == 4)
         try test.store.close()
     }
 }

@@ -7,8 +7,6 @@ import Testing
 
 /// What a reader finds at any moment of a compaction, whether its process goes on or has been killed there.
 @Suite struct CompactionReaderTests {
-    private let steps = "HKQuantityTypeIdentifierStepCount"
-
     private final class States: Sendable {
         private let content = Mutex<[SimulatedFileLayer.State]>([])
 
@@ -17,21 +15,6 @@ import Testing
         }
 
         var all: [SimulatedFileLayer.State] { content.withLock { $0 } }
-    }
-
-    private func batch(_ number: UInt64, deleting: UInt64? = nil) -> Batch {
-        var batch = Batch(
-            stream: steps,
-            added: [
-                Sample(
-                    uuid: SampleUUID(raw: RawUUID(first: number, second: 7)), type: steps,
-                    start: Timestamp(microseconds: Int64(number) * 60_000_000), value: .quantity(1),
-                    unit: "count")
-            ], anchor: "a\(number)")
-        if let deleting {
-            batch.deleted = [Batch.Deletion(uuid: SampleUUID(raw: RawUUID(first: deleting, second: 7)))]
-        }
-        return batch
     }
 
     private func open(_ layer: SimulatedFileLayer, _ access: StoreAccess) throws -> Store {
@@ -46,7 +29,7 @@ import Testing
         let store = try open(layer, .writeOrCreate(options))
         states.watch(layer)
         for number in 1...count {
-            _ = try store.append(batch(number, deleting: number > 2 ? number - 2 : nil))
+            _ = try store.append(TestStore.batch(number, deleting: number > 2 ? number - 2 : nil))
         }
         layer.observe(nil)
         return states.all

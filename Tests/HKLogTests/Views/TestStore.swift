@@ -1,5 +1,6 @@
 import Foundation
 import HKLog
+import HKLogFormat
 import HKLogTestSupport
 import Testing
 
@@ -18,6 +19,23 @@ struct TestStore {
     init(layer: SimulatedFileLayer, store: Store) {
         self.layer = layer
         self.store = store
+    }
+
+    /// A batch with an anchor and one sample of steps, both named by the number.
+    static func batch(_ number: UInt64, deleting: UInt64? = nil) -> Batch {
+        let steps = "HKQuantityTypeIdentifierStepCount"
+        var batch = Batch(
+            stream: steps,
+            added: [
+                Sample(
+                    uuid: SampleUUID(raw: RawUUID(first: number, second: 7)), type: steps,
+                    start: Timestamp(microseconds: Int64(number) * 60_000_000), value: .quantity(1),
+                    unit: "count")
+            ], anchor: "a\(number)")
+        if let deleting {
+            batch.deleted = [Batch.Deletion(uuid: SampleUUID(raw: RawUUID(first: deleting, second: 7)))]
+        }
+        return batch
     }
 
     mutating func reopen() throws {
